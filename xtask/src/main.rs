@@ -45,7 +45,7 @@ enum Task {
     BuildPtx(build_ptx::Args),
     /// Assemble the PTX in target/ptx and compare it with the list of rungs
     CheckPtx(check_ptx::Args),
-    /// Make the README's tables, and all tables and plots in bench/results, from the reports there
+    /// Make the README's tables, docs/ladders.md, docs/losses.md, and the tables and plots in bench/results
     Tables(tables::Args),
     /// Cut the exercises' stubs out of their solutions
     Exercises(exercises::Args),

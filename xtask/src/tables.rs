@@ -1,10 +1,10 @@
-//! `tables`: generates parts of README.md, docs/backends.md, bench/results/README.md and the plots, from the reports in
-//! bench/results and from the heads of the rungs.
+//! `tables`: generates the tables and excerpts of the front page, of the pages of ladders, losses and backends,
+//! bench/results/README.md and the plots, from the reports in bench/results and the sources.
 
 use crate::project;
 use anyhow::{Context, Result, ensure};
 use bench_report::ladder::{self, Rung};
-use bench_report::{Report, SCHEMA, plot, table};
+use bench_report::{Report, SCHEMA, front, losses, plot, table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -14,8 +14,10 @@ use std::path::Path;
 pub const RESULTS: &str = "bench/results";
 const ALL: &str = "bench/results/README.md";
 
-/// The front page, whose generated parts stand between two lines each.
+/// The front page, the page of all ladders and that of all losses. Their generated parts stand between two lines each.
 const README: &str = "README.md";
+const LADDERS: &str = "docs/ladders.md";
+const LOSSES: &str = "docs/losses.md";
 
 /// The reports of the same rungs from two backends, and the page with their table.
 const BACKENDS: &str = "bench/results/backends";
@@ -26,21 +28,28 @@ const SECOND_BACKEND: &str = "rust-cuda";
 /// Where the families are, from the root; the rungs of each are in its folder `src`.
 const FAMILY_FOLDERS: &str = "gpu";
 
-/// The kernel that the front page shows, and the parts of its head that stand above it.
-const KERNEL: &str = "gpu/bitonic/src/r1_global_step.rs";
-const PARTS: &[&str] = &["Idea"];
+/// Where the library's packages are, whose modules are rows of the families' ladders.
+const LIBRARY: &str = "gpu/library";
 
-/// The order of the ladders on the front page. Families that are not named here come last.
+/// The kernel that the front page shows with its launch.
+const KERNEL: &str = "gpu/bitonic/src/r1_global_step.rs";
+
+/// The test that the front page shows as an example of the library.
+const EXAMPLE: &str = "host/tests/book.rs";
+const EXAMPLE_TEST: &str = "fn sort_and_add_up";
+
+/// The order of the ladders on their page. Families that are not named here come last.
 const FAMILIES: &[&str] =
     &["reduce", "scan", "histogram", "radix", "merge", "bitonic", "odd-even", "bubble", "matmul", "saxpy", "cubes"];
 
 /// Folders in the folder of results with reports of other devices, each with a page of its own.
 const OTHERS: [(&str, &str); 1] = [("h100", "H100")];
 
-/// The family whose rates the front page shows.
+/// The family whose rates the page of all results begins with.
 const RATES: &str = "radix";
 
-/// Plots that belong to no single report.
+/// Plots that belong to no single report; the first is the front page's.
+const PRIMITIVES: &str = "primitives.svg";
 const OVER_LIBRARIES: &str = "over-libraries.svg";
 const ROOFLINE: &str = "roofline.svg";
 
@@ -83,7 +92,7 @@ fn make(root: &Path) -> Result<Files> {
     let reports = reports(root, RESULTS)?;
     let mut files = Files::new();
     let mut sections = String::new();
-    // The sizes of the plot that the front page shows, and the plot.
+    // The sizes of the plot that the page begins with, and the plot.
     let mut rates: Option<(usize, String)> = None;
     for (file, report) in &reports {
         let stem = file.strip_suffix(".json").unwrap_or(file);
@@ -119,6 +128,7 @@ fn make(root: &Path) -> Result<Files> {
     let mut shown: Vec<Shown> =
         rates.map(|(_, path)| (format!("Rates of the {RATES} sorts, by n"), path)).into_iter().collect();
     let fronts = [
+        (PRIMITIVES, "Speedup over CUB and cuBLAS, by primitive", front::plot(&all)),
         (OVER_LIBRARIES, "Speed of the fastest rungs over the libraries' functions, by n", plot::over_libraries(&all)),
         (ROOFLINE, "Roofline", plot::roofline(&all)),
     ];
@@ -127,10 +137,18 @@ fn make(root: &Path) -> Result<Files> {
         files.insert(format!("{RESULTS}/{name}"), svg);
         shown.push((title.into(), name.into()));
     }
-    let sections = format!("\n## {}\n\n{}{sections}", ladder::BEHIND, ladder::behind(&all));
+    others += &format!("\nWhere the library is ahead: [losses](../../{LOSSES}).\n");
     files.insert(ALL.into(), results_page("Results", &others, &shown, &sections));
-    let readme = read(&root.join(README))?.with_context(|| format!("there is no {README}"))?;
-    files.insert(README.into(), front_page(root, &readme, &all, &shown)?);
+    let page = |name: &str| read(&root.join(name))?.with_context(|| format!("there is no {name}"));
+    let rungs = rungs(root)?;
+    let (kernel, example) = (kernel(&page(KERNEL)?)?, example(&page(EXAMPLE)?)?);
+    let ratios = format!("{}\n{}\n", front::table(&all), losses::in_short(&all, LOSSES));
+    let code = |text: &str| format!("```rust\n{text}```\n");
+    let parts = [("kernel", code(&kernel)), ("ratios", ratios), ("example", code(&example))];
+    let replace_all = |text: String, (name, part): &(&str, String)| replaced(&text, name, part);
+    files.insert(README.into(), parts.iter().try_fold(page(README)?, replace_all)?);
+    files.insert(LADDERS.into(), replaced(&page(LADDERS)?, "ladders", &ladders(&rungs, &all))?);
+    files.insert(LOSSES.into(), replaced(&page(LOSSES)?, "losses", &losses::tables(&all))?);
     let roads = self::reports(root, BACKENDS)?;
     if !roads.is_empty() {
         let roads: Vec<&Report> = roads.iter().rev().map(|(_, report)| report).collect();
@@ -152,9 +170,11 @@ fn results_page(title: &str, others: &str, plots: &[Shown], sections: &str) -> S
     format!("# {title}\n\n{made} {method}\n{others}{plots}{sections}")
 }
 
-/// The front page with its generated parts, from the reports and the rungs.
-fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[Shown]) -> Result<String> {
-    let rungs = rungs(root)?;
+/// The section of each family, as the page of ladders has it.
+fn ladders(rungs: &[Rung], reports: &[&Report]) -> String {
+    // The page is in a folder, and the rungs' files are named from the root.
+    let from_page = |rung: &Rung| Rung { file: format!("../{}", rung.file), ..rung.clone() };
+    let rungs: Vec<Rung> = rungs.iter().map(from_page).collect();
     let mut families = FAMILIES.to_vec();
     rungs.iter().for_each(|rung| {
         if !families.contains(&rung.family.as_str()) {
@@ -162,23 +182,17 @@ fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[Shown]) -
         }
     });
     families.retain(|family| rungs.iter().any(|rung| rung.family == *family));
-    let ladders: Vec<String> = families.iter().map(|family| ladder::ladder(family, &rungs, reports)).collect();
-    let plots: Vec<String> = plots.iter().map(|(title, name)| format!("![{title}]({RESULTS}/{name})")).collect();
-    let behind =
-        ladder::behind_in_short(reports, &format!("{ALL}#{}", ladder::BEHIND.to_lowercase().replace(' ', "-")));
-    let summary = [ladder::summary(&families, reports), behind + "\n", plots.join(" ") + "\n"];
-    let file = read(&root.join(KERNEL))?.with_context(|| format!("there is no {KERNEL}"))?;
-    let parts = [
-        ("kernel", format!("```rust\n{}```\n", kernel(&file)?)),
-        ("summary", summary.join("\n")),
-        ("ladders", ladders.join("\n")),
-    ];
-    parts.iter().try_fold(readme.to_string(), |text, (name, part)| replaced(&text, name, part))
+    families.iter().map(|family| ladder::section(family, &rungs, reports)).collect::<Vec<_>>().join("\n")
 }
 
-/// Every rung, in the order of its ladder: the files `rN_name.rs` and `rN_name/mod.rs`. That the program lists just
-/// these is tested in tests/tests/sources.rs; reading them here needs no build of the program.
+/// The rungs of the course and the library's rows.
 pub fn rungs(root: &Path) -> Result<Vec<Rung>> {
+    Ok([course(root)?, library(root)?].concat())
+}
+
+/// Every rung of the course, in the order of its ladder: the files `rN_name.rs` and `rN_name/mod.rs`. That the program
+/// lists just these is tested in tests/tests/sources.rs; reading them here needs no build of the program.
+fn course(root: &Path) -> Result<Vec<Rung>> {
     let mut rungs = vec![];
     for folder in entries(&root.join(FAMILY_FOLDERS))? {
         let (mut of_family, sources) = (vec![], format!("{FAMILY_FOLDERS}/{folder}/src"));
@@ -192,12 +206,12 @@ pub fn rungs(root: &Path) -> Result<Vec<Rung>> {
             let inside = if entry.ends_with(".rs") { "" } else { "/mod.rs" };
             let file = format!("{sources}/{entry}{inside}");
             let text = read(&root.join(&file))?.with_context(|| format!("there is no {file}"))?;
-            let title = text.lines().find_map(|line| line.strip_prefix("//! # "));
-            let (_, idea) = title.and_then(|title| title.split_once(", ")).with_context(|| {
+            let (_, idea) = title(&text).and_then(|title| title.split_once(", ")).with_context(|| {
                 format!("{file} should begin with //! # and the family's name, a comma and the idea in a few words")
             })?;
             let idea = idea.to_string();
-            let rung = Rung { family: folder.replace('_', "-"), name: name.replace('_', "-"), idea, file };
+            let (family, name) = (folder.replace('_', "-"), name.replace('_', "-"));
+            let rung = Rung { family, name, idea, file, library: false };
             of_family.push((number, rung));
         }
         of_family.sort_by_key(|(number, _)| *number);
@@ -206,23 +220,67 @@ pub fn rungs(root: &Path) -> Result<Vec<Rung>> {
     Ok(rungs)
 }
 
-/// The excerpt of a rung's file for the front page: some parts of its head, and its kernel with the kernel's own
-/// comment.
+/// The library's rows: modules whose title begins with a family's, followed by a comma and the idea.
+fn library(root: &Path) -> Result<Vec<Rung>> {
+    let mut families = vec![];
+    for folder in entries(&root.join(FAMILY_FOLDERS))? {
+        let head = read(&root.join(format!("{FAMILY_FOLDERS}/{folder}/src/lib.rs")))?.unwrap_or_default();
+        families.extend(title(&head).map(|title| (title.to_string(), folder.replace('_', "-"))));
+    }
+    let mut rows = vec![];
+    for package in entries(&root.join(LIBRARY))? {
+        for entry in entries(&root.join(format!("{LIBRARY}/{package}/src")))? {
+            let inside = if entry.ends_with(".rs") { "" } else { "/mod.rs" };
+            let file = format!("{LIBRARY}/{package}/src/{entry}{inside}");
+            let text = if entry == "lib.rs" { None } else { read(&root.join(&file))? }.unwrap_or_default();
+            let Some((what, idea)) = title(&text).and_then(|title| title.split_once(", ")) else { continue };
+            let Some((_, family)) = families.iter().find(|(title, _)| what.starts_with(title.as_str())) else {
+                continue;
+            };
+            let name = entry.strip_suffix(".rs").unwrap_or(&entry).replace('_', "-");
+            rows.push(Rung { family: family.clone(), name, idea: idea.into(), file, library: true });
+        }
+    }
+    Ok(rows)
+}
+
+/// The title of a source file.
+fn title(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix("//! # "))
+}
+
+/// The excerpt of a rung's file for the front page, without comments: its kernel, and the block that launches it.
 fn kernel(text: &str) -> Result<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let head: Vec<&str> = lines.iter().copied().take_while(|line| line.starts_with("//!")).collect();
-    let wanted = |paragraph: &&[&str]| {
-        let part = paragraph[0].strip_prefix("//! **").and_then(|rest| rest.split_once(".**"));
-        part.is_some_and(|(name, _)| PARTS.contains(&name))
-    };
-    let head: Vec<&[&str]> =
-        head.split(|line| *line == "//!").filter(|lines| !lines.is_empty()).filter(wanted).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let attribute = lines.iter().position(|line| line.starts_with("#[kernel"));
     let attribute = attribute.with_context(|| format!("{KERNEL} has no kernel"))?;
-    let comment = lines[..attribute].iter().rev().take_while(|line| line.starts_with("///")).count();
-    let length = lines[attribute..].iter().position(|line| *line == "}");
-    let end = attribute + length.with_context(|| format!("the kernel of {KERNEL} does not end"))?;
-    Ok(head.join(&"//!").join("\n") + "\n\n" + &lines[attribute - comment..=end].join("\n") + "\n")
+    let launch = lines.iter().position(|line| line.contains(".launch("));
+    let launch = launch.with_context(|| format!("{KERNEL} launches nothing"))?;
+    let around = lines[..launch].iter().rposition(|line| !line.is_empty() && indent(line) < indent(lines[launch]));
+    let around = around.with_context(|| format!("{KERNEL} launches outside of a block"))?;
+    let shown = [block(&lines[attribute..])?, vec![""], block(&lines[around..])?].concat();
+    Ok(shown.join("\n") + "\n")
+}
+
+/// The lines to the end of the block that opens in the first of them or below, as far to the left as they can stand.
+fn block<'t>(lines: &[&'t str]) -> Result<Vec<&'t str>> {
+    let left = indent(lines[0]);
+    let end = lines.iter().position(|line| line.get(left..).is_some_and(|line| line.starts_with('}')));
+    let end = end.with_context(|| format!("a block does not end: {}", lines[0]))?;
+    Ok(lines[..=end].iter().map(|line| line.get(left..).unwrap_or_default()).collect())
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// What the test that is an example does, without its result.
+fn example(text: &str) -> Result<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let test = lines.iter().position(|line| line.starts_with(EXAMPLE_TEST));
+    let test = block(&lines[test.with_context(|| format!("{EXAMPLE} has no {EXAMPLE_TEST}"))?..])?;
+    let body = test[1..test.len() - 1].iter().filter(|line| line.trim() != "Ok(())");
+    Ok(body.map(|line| line.strip_prefix("    ").unwrap_or(line).to_string() + "\n").collect())
 }
 
 /// The names in a folder, in order; none where there is no folder.
@@ -286,7 +344,7 @@ fn names(root: &Path, folder: &str, end: &str) -> Result<Vec<String>> {
 pub fn read(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
     }
 }
@@ -296,7 +354,7 @@ mod tests {
     use super::*;
 
     /// Most lines of the front page.
-    const LINES: usize = 200;
+    const LINES: usize = 90;
 
     #[test]
     fn the_pages_and_the_plots_are_those_of_the_reports_and_the_rungs() {
@@ -306,11 +364,14 @@ mod tests {
     }
 
     #[test]
-    fn the_front_page_is_short_and_names_every_rung() {
+    fn the_front_page_is_short_and_the_ladders_name_every_rung() {
         let readme = read(&project::root().join(README)).unwrap().unwrap();
         assert!(readme.lines().count() <= LINES, "{README} has {} lines; {LINES} is the limit", readme.lines().count());
-        for rung in rungs(project::root()).unwrap() {
-            assert!(readme.contains(&format!("[{}]({})", rung.name, rung.file)), "{README} leaves out {}", rung.file);
+        let page = read(&project::root().join(LADDERS)).unwrap().unwrap();
+        let (course, library) = (course(project::root()).unwrap(), library(project::root()).unwrap());
+        assert!(!library.is_empty() && library.iter().all(|row| row.file.starts_with(LIBRARY)), "{library:?}");
+        for rung in course.iter().chain(&library) {
+            assert!(page.contains(&format!("[{}](../{})", rung.name, rung.file)), "{LADDERS} leaves out {}", rung.file);
         }
     }
 
@@ -327,7 +388,9 @@ mod tests {
     fn links_lead_to_files() {
         assert_eq!(links("[a](b.md#c) ![d](e.svg) [f](https://g) [h](#i)"), ["b.md", "e.svg"]);
         let docs = entries(&project::root().join("docs")).unwrap().into_iter().map(|name| format!("docs/{name}"));
-        let pages = docs.filter(|name| name.ends_with(".md")).chain([README.into(), ALL.into()]);
+        let pages = docs
+            .filter(|name| name.ends_with(".md"))
+            .chain([README, ALL, "CONTRIBUTING.md", "CHANGELOG.md"].map(String::from));
         let mut followed = 0;
         for page in pages {
             let path = project::root().join(&page);
@@ -348,12 +411,45 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_is_shown_with_its_head_and_its_comment() {
-        let file = "//! # T\n//!\n//! **Idea.** A\n//! b.\n//!\n//! **Cost.** None.\n\nuse a;\n\n\
-                    /// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\nfn g() {\n}\n";
-        let shown = "//! **Idea.** A\n//! b.\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n";
+    fn a_kernel_is_shown_with_its_launch() {
+        let file = "//! # T\n\n/// Does it.\n#[kernel]\npub fn f() {\n    // Once.\n    g();\n}\n\n\
+                    fn sort() {\n    for a in b {\n\n        on.launch(f)?;\n    }\n}\n";
+        let shown = "#[kernel]\npub fn f() {\n    g();\n}\n\nfor a in b {\n\n    on.launch(f)?;\n}\n";
         assert_eq!(kernel(file).unwrap(), shown);
-        assert!(kernel("//! # T\n").is_err());
+        let closure = file.replace("for a in b {", "b.for_each(|a| {").replace("    }\n", "    })\n");
+        assert!(kernel(&closure).unwrap().ends_with("\nb.for_each(|a| {\n\n    on.launch(f)?;\n})\n"));
+        for wrong in ["//! # T\n", "#[kernel]\nfn f() {\n}\n", "#[kernel]\nfn f() {\n}\non.launch(f);\n"] {
+            assert!(kernel(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_example_is_the_body_of_its_test() {
+        let file = format!(
+            "use a;\n\n#[test]\n{EXAMPLE_TEST}() -> Result<()> {{\n    a();\n    if b {{\n        c();\n    }}\n    Ok(())\n}}\n"
+        );
+        assert_eq!(example(&file).unwrap(), "a();\nif b {\n    c();\n}\n");
+        assert!(example("fn other() {\n}\n").is_err());
+    }
+
+    #[test]
+    fn a_module_of_the_library_is_a_row_of_the_family_whose_title_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("gpu/odd_even/src/lib.rs", "//! # Odd sort\n");
+        write("gpu/library/sorts/src/lib.rs", "//! # Odd sorts, all of them\n");
+        write("gpu/library/sorts/src/in_two.rs", "//! # Odd sort of pairs, in two\n");
+        write("gpu/library/sorts/src/both/mod.rs", "//! # Odd sort, both, or one\n");
+        write("gpu/library/sorts/src/ring.rs", "//! # A ring, of stages\n");
+        write("gpu/library/sorts/src/odd.rs", "//! # Odd sort\n");
+        let rows = library(folder.path()).unwrap();
+        let shown: Vec<_> = rows.iter().map(|row| [&*row.family, &*row.name, &*row.idea, &*row.file]).collect();
+        let both = ["odd-even", "both", "both, or one", "gpu/library/sorts/src/both/mod.rs"];
+        assert_eq!(shown, [both, ["odd-even", "in-two", "in two", "gpu/library/sorts/src/in_two.rs"]]);
     }
 
     #[test]
@@ -363,13 +459,21 @@ mod tests {
         let kernel = root.join(KERNEL);
         fs::create_dir_all(kernel.parent().unwrap()).unwrap();
         fs::create_dir_all(root.join(RESULTS)).unwrap();
-        fs::write(&kernel, "//! # Sort, one step\n#[kernel]\nfn f() {\n}\n").unwrap();
-        let parts = ["kernel", "summary", "ladders"];
-        let page: String = parts.map(|name| format!("<!-- {name}: generated -->\n<!-- {name}: end -->\n")).concat();
-        fs::write(root.join(README), page).unwrap();
+        fs::write(&kernel, "//! # Sort, one step\n#[kernel]\nfn f() {\n}\nfn g() {\n    on.launch(f);\n}\n").unwrap();
+        let example = root.join(EXAMPLE);
+        fs::create_dir_all(example.parent().unwrap()).unwrap();
+        fs::write(example, format!("{EXAMPLE_TEST}() {{\n    sort();\n}}\n")).unwrap();
+        fs::create_dir_all(root.join("docs")).unwrap();
+        let part = |name: &str| format!("<!-- {name}: generated -->\n<!-- {name}: end -->\n");
+        fs::write(root.join(README), ["kernel", "ratios", "example"].map(part).concat()).unwrap();
+        fs::write(root.join(LADDERS), part("ladders")).unwrap();
+        fs::write(root.join(LOSSES), part("losses")).unwrap();
         let made = make(root).unwrap();
-        assert!(made[README].contains("[global-step](gpu/bitonic/src/r1_global_step.rs) not measured"));
-        assert_eq!(stale(root, &made).unwrap(), [README, ALL]);
+        assert!(
+            made[LADDERS].contains("| [global-step](../gpu/bitonic/src/r1_global_step.rs) | one step | not measured |")
+        );
+        assert!(made[README].contains("    on.launch(f);") && made[README].contains("\nsort();\n"));
+        assert_eq!(stale(root, &made).unwrap(), [README, ALL, LADDERS, LOSSES]);
         made.iter().for_each(|(path, text)| fs::write(root.join(path), text).unwrap());
         assert!(stale(root, &make(root).unwrap()).unwrap().is_empty());
         fs::write(root.join(RESULTS).join("old.svg"), "").unwrap();

@@ -3,6 +3,7 @@
 //! In one chart no colour means two things. What a colour says, a marker says too, and libraries have dashed lines and
 //! hollow markers: a chart that is printed in grey can still be read.
 
+use crate::table::times_as_fast;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::element::DashedPathElement;
@@ -361,6 +362,31 @@ pub fn rows(title: &str, names: &[String], x: &Axis, points: &[Line], level: (f6
     })
 }
 
+/// Where bars begin, where the longest ends, and the height of their text. It is large: a phone shows a page at a
+/// quarter of this size.
+const BARS: (i32, i32) = (490, 1480);
+const BAR_TEXT: f64 = 40.0;
+
+/// Bars with names and values, and a line through all of them at `level`. Those that do not reach it have a colour of
+/// their own.
+pub fn bars(title: &str, bars: &[(&str, f64)], level: f64) -> String {
+    let most = bars.iter().map(|bar| bar.1).fold(level, f64::max);
+    let place = |value: f64| BARS.0 + (f64::from(BARS.1 - BARS.0) * value / most).round() as i32;
+    let height = (SIZE.1 - TOP) / (bars.len() as i32).max(1);
+    svg(|root| {
+        write(root, title, (EDGE, TOP / 2), HPos::Left, BAR_TEXT)?;
+        for (i, (name, value)) in bars.iter().enumerate() {
+            let middle = TOP + height * i as i32 + height / 2;
+            write(root, name, (BARS.0 - EDGE, middle), HPos::Right, BAR_TEXT)?;
+            let corners = [(BARS.0, middle - height / 3), (place(*value), middle + height / 3)];
+            root.draw(&Rectangle::new(corners, COLOURS[usize::from(*value < level)].filled()))?;
+            let end = place(value.max(level)) + EDGE / 2;
+            write(root, &times_as_fast(*value), (end, middle), HPos::Left, BAR_TEXT)?;
+        }
+        stroke(root, vec![(place(level), TOP), (place(level), SIZE.1 - EDGE / 2)], INK, 4, None)
+    })
+}
+
 /// A point of a roofline.
 pub struct Point {
     /// The text beside it.
@@ -471,6 +497,20 @@ mod tests {
         // One marker for each point and one beside the name, ours filled, the library's white inside.
         let markers = |fill: &str| text.lines().filter(|l| l.contains("<polygon") && l.contains(fill)).count();
         assert_eq!((markers("fill=\"#005FA0\""), markers("fill=\"#FFFFFF\"")), (3, 3), "{text}");
+    }
+
+    #[test]
+    fn a_bar_ends_at_its_value_and_shows_its_side_of_the_level() {
+        let text = bars("title", &[("scan", 2.0), ("sort", 0.5)], 1.0);
+        for part in ["title", "scan", "2.00", "sort", "0.50"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let bar = |width: i32, fill: &str| {
+            let bar = text.lines().find(|line| line.starts_with("<rect") && line.contains(fill)).unwrap();
+            assert!(bar.contains(&format!("width=\"{width}\"")), "{bar}");
+        };
+        bar(BARS.1 - BARS.0, "#005FA0");
+        bar((f64::from(BARS.1 - BARS.0) / 4.0).round() as i32, "#CD5500");
     }
 
     #[test]

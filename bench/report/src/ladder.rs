@@ -1,6 +1,6 @@
-//! Ladders and a summary of reports, in Markdown, for the README.
+//! The ladders as tables in Markdown, from reports.
 
-use crate::table::{grid, size, times_as_fast};
+use crate::table::{grid, size};
 use crate::{Kind, Ratio, Report, Row, rate, time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,18 @@ pub struct Rung {
     pub name: String,
     /// The idea in a few words.
     pub idea: String,
-    /// Its file, as a reader of the table finds it.
+    /// Its file, as a reader of the table finds it; empty if there is none.
     pub file: String,
+    /// Whether it is the library's, which is no step of the course.
+    pub library: bool,
 }
 
-/// The text if there are no measurements.
-const NO_RESULTS: &str = "No results are recorded yet: `rungs bench --peers --save FILE` on a GPU makes some.";
+impl Rung {
+    /// Its name, as a link if it has a file.
+    pub fn linked(&self) -> String {
+        if self.file.is_empty() { self.name.clone() } else { format!("[{}]({})", self.name, self.file) }
+    }
+}
 
 /// An empty cell.
 const NOTHING: &str = "–";
@@ -57,6 +63,18 @@ impl<'r> Source<'r> {
         best.map(|(_, source)| source)
     }
 
+    /// Type, input and size in words.
+    fn problem(&self, family: &str) -> String {
+        let row = measured(self.report).find(|row| row.case().size == self.size && row.family == family);
+        // Tensor cores take less power for whole numbers than for fractions, and large products are faster for that.
+        let elements = if self.keys == "small" && row.is_some_and(|row| row.m.is_some()) {
+            ", whole numbers from -4 to 4"
+        } else {
+            ""
+        };
+        row.map_or_else(String::new, |row| format!("{}{elements}, n = {}", self.dtype, size(row)))
+    }
+
     fn is_of_this_kind(&self, row: &Row) -> bool {
         row.dtype == self.dtype && row.keys == self.keys && row.task() == self.task
     }
@@ -91,98 +109,129 @@ impl<'r> Source<'r> {
     }
 }
 
-/// The number of rungs with a time.
-fn measured(report: &Report) -> impl Iterator<Item = &Row> {
+/// The rows of rungs, on one device, with a time.
+pub(crate) fn measured(report: &Report) -> impl Iterator<Item = &Row> {
     report.results.iter().filter(|row| row.kind == Kind::Rung && row.call.is_some() && row.group.is_none())
 }
 
 /// The row of a function of the library that a rung is compared with.
-fn library<'r>(report: &'r Report, row: &Row, ratio: &Option<Ratio>) -> Option<&'r Row> {
-    let name = &ratio.as_ref()?.of;
-    report.results.iter().find(|other| other.case() == row.case() && other.name == *name)
+pub(crate) fn library<'r>(report: &'r Report, row: &Row, ratio: &Ratio) -> Option<&'r Row> {
+    report.results.iter().find(|other| other.case() == row.case() && other.name == ratio.of)
 }
 
 /// The rows of both functions of the library that a rung is compared with.
 fn libraries<'r>(report: &'r Report, row: &Row) -> Functions<&'r Row> {
-    [&row.over_peer, &row.over_tuned].map(|ratio| library(report, row, ratio))
+    [&row.over_peer, &row.over_tuned].map(|ratio| library(report, row, ratio.as_ref()?))
 }
 
 /// The library's functions that a rung is compared with: the usual one, and the one that was tuned.
 type Functions<T> = [Option<T>; 2];
 
-/// The ladder of one family: one line for each of `rungs`, measured or not. If no library is beside them, the rungs
-/// share a paragraph.
-pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
-    match lines(family, rungs, reports) {
-        (first, [None, _], lines) => paragraph(&first, &lines),
-        (first, functions, lines) => table(&first, &functions, lines),
+/// A family's section on the page of ladders: the rungs of the course, then the library's rows, then rows of reports
+/// whose kernel has another name by now.
+pub fn section(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
+    let mut text = format!("## {family}\n");
+    if let Some(source) = Source::of(family, reports) {
+        let day = source.report.date.split('T').next().unwrap_or_default();
+        text += &format!("\n{}. {}, {day}.\n", source.problem(family), source.report.device.name);
     }
+    let named = |library: bool| rungs.iter().filter(move |rung| rung.family == family && rung.library == library);
+    let earlier = earlier(family, rungs, reports);
+    let parts: [(&str, &str, Vec<&Rung>); 3] = [
+        ("", "rung", named(false).collect()),
+        ("\nThe library's rows:\n", "row", named(true).collect()),
+        ("\nMeasured under names that the source no longer has:\n", "name", earlier.iter().collect()),
+    ];
+    for (intro, name, rungs) in parts.iter().filter(|(_, _, rungs)| !rungs.is_empty()) {
+        let table = Ladder::of(family, rungs, reports).table(name);
+        text += &format!("{intro}\n{table}");
+    }
+    text
 }
 
-/// The ladder of one family as a table, also if no library is beside it.
-pub fn whole(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
-    let (first, functions, lines) = lines(family, rungs, reports);
-    table(&first, &functions, lines)
-}
-
-/// A ladder as a table, with a column for each function of the library, and at least one.
-fn table(first: &str, functions: &Functions<String>, mut lines: Vec<Vec<String>>) -> String {
-    let [usual, tuned] = functions.each_ref().map(|function| function.as_ref().map(|name| format!("`{name}`")));
-    let usual = usual.unwrap_or("library".into());
-    let mut columns = vec![first, "idea", "time", "rate", "of limit", "× before", usual.as_str()];
-    columns.extend(tuned.as_deref());
-    lines.iter_mut().for_each(|cells| cells.truncate(columns.len()));
-    grid(&columns, &lines)
-}
-
-/// Family, type and size; the library's functions; a line for each rung.
-fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Functions<String>, Vec<Vec<String>>) {
-    let source = Source::of(family, reports);
-    let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
-    let found: Vec<_> =
-        rungs.iter().map(|rung| source.as_ref().and_then(|source| source.place(family, &rung.name, reports))).collect();
-    // The functions that have a column are those of the ladder's own report.
-    let mut functions: Functions<&str> = [None; 2];
-    for (report, row) in found.iter().flatten() {
-        if source.as_ref().is_some_and(|source| std::ptr::eq(source.report, *report)) {
-            for (function, theirs) in functions.iter_mut().zip(libraries(report, row)) {
-                *function = function.or(theirs.map(|row| row.name.as_str()));
-            }
+/// The rows of reports that no rung has the name of.
+fn earlier(family: &str, rungs: &[Rung], reports: &[&Report]) -> Vec<Rung> {
+    let rows = reports.iter().flat_map(|report| measured(report)).filter(|row| row.family == family);
+    let mut names: Vec<&str> = vec![];
+    for row in rows {
+        let known = rungs.iter().any(|rung| rung.family == family && rung.name == row.name);
+        if !known && !names.contains(&row.name.as_str()) {
+            names.push(&row.name);
         }
     }
-    let mut before = None;
-    let mut lines = vec![];
-    for (rung, found) in rungs.iter().zip(found) {
-        let mut cells = vec![format!("[{}]({})", rung.name, rung.file), rung.idea.clone()];
-        cells.extend(match (found, &source) {
-            (Some((report, row)), Some(source)) => {
-                measured_cells(source, before, row, libraries(report, row), functions)
+    let rung = |name: &str| Rung {
+        family: family.into(),
+        name: name.into(),
+        idea: NOTHING.into(),
+        file: String::new(),
+        library: false,
+    };
+    names.into_iter().map(rung).collect()
+}
+
+/// The ladder of one family as one table, also if no library is beside it: the rungs, then the library's rows.
+pub fn whole(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
+    let mut of_family: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
+    of_family.sort_by_key(|rung| rung.library);
+    let problem = Source::of(family, reports).map_or(String::new(), |source| format!(", {}", source.problem(family)));
+    Ladder::of(family, &of_family, reports).table(&format!("**{family}**{problem}"))
+}
+
+/// The cells of a ladder, and the names of the library's functions that have a column.
+struct Ladder {
+    functions: Functions<String>,
+    lines: Vec<Vec<String>>,
+}
+
+impl Ladder {
+    /// A line for each of these rungs, measured or not.
+    fn of(family: &str, rungs: &[&Rung], reports: &[&Report]) -> Self {
+        let source = Source::of(family, reports);
+        let find = |rung: &&Rung| source.as_ref().and_then(|source| source.place(family, &rung.name, reports));
+        let found: Vec<_> = rungs.iter().map(find).collect();
+        // The functions that have a column are those of the ladder's own report.
+        let mut functions: Functions<&str> = [None; 2];
+        for (report, row) in found.iter().flatten() {
+            if source.as_ref().is_some_and(|source| std::ptr::eq(source.report, *report)) {
+                for (function, theirs) in functions.iter_mut().zip(libraries(report, row)) {
+                    *function = function.or(theirs.map(|row| row.name.as_str()));
+                }
             }
-            _ => [vec!["not measured".into()], vec![NOTHING.into(); 5]].concat(),
-        });
-        lines.push(cells);
-        before = Some(rung.name.as_str());
+        }
+        let mut before = None;
+        let mut lines = vec![];
+        for (rung, found) in rungs.iter().zip(found) {
+            let mut cells = vec![rung.linked(), rung.idea.clone()];
+            cells.extend(match (found, &source) {
+                (Some((report, row)), Some(source)) => {
+                    // Only a rung of the course continues the one before.
+                    let before = before.filter(|_| !rung.library && !rung.file.is_empty());
+                    measured_cells(source, before, row, libraries(report, row), functions)
+                }
+                _ => [vec!["not measured".into()], vec![NOTHING.into(); 5]].concat(),
+            });
+            lines.push(cells);
+            before = Some(rung.name.as_str());
+        }
+        Self { functions: functions.map(|function| function.map(str::to_string)), lines }
     }
-    let kind = source.map_or(String::new(), |source| {
-        let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
-        // Tensor cores take less power for whole numbers than for fractions, and large products are faster for that.
-        let elements = if source.keys == "small" && row.is_some_and(|row| row.m.is_some()) {
-            ", whole numbers from -4 to 4"
-        } else {
-            ""
-        };
-        row.map_or(String::new(), |row| format!(", {}{elements}, n = {}", source.dtype, size(row)))
-    });
-    (format!("**{family}**{kind}"), functions.map(|function| function.map(str::to_string)), lines)
+
+    /// A table with a column for each function of the library.
+    fn table(&self, first: &str) -> String {
+        let [usual, tuned] = self.functions.each_ref().map(|name| name.as_ref().map(|name| format!("`{name}`")));
+        let (usual, tuned) = (usual.unwrap_or("library".into()), tuned.unwrap_or("library, tuned".into()));
+        let columns = [first, "idea", "time", "rate", "% of peak", "speedup over previous", &usual, &tuned];
+        // A column in which nothing stands is left out.
+        let kept: Vec<usize> =
+            (0..columns.len()).filter(|&i| self.lines.iter().any(|cells| cells[i] != NOTHING)).collect();
+        let columns: Vec<&str> = kept.iter().map(|&i| columns[i]).collect();
+        let lines: Vec<Vec<String>> =
+            self.lines.iter().map(|cells| kept.iter().map(|&i| cells[i].clone()).collect()).collect();
+        grid(&columns, &lines)
+    }
 }
 
-/// A ladder's rungs with their times.
-fn paragraph(head: &str, lines: &[Vec<String>]) -> String {
-    let rungs: Vec<_> = lines.iter().map(|cells| format!("{} {}", cells[0], cells[2])).collect();
-    format!("{head}, beside no library: {}.\n", rungs.join(", "))
-}
-
-/// The reports that [`ladder`] takes its numbers from, by their places in `reports`.
+/// The reports that [`whole`] takes its numbers from, by their places in `reports`.
 pub fn sources(family: &str, rungs: &[Rung], reports: &[&Report]) -> BTreeSet<usize> {
     let source = Source::of(family, reports);
     let rungs = rungs.iter().filter(|rung| rung.family == family);
@@ -247,201 +296,6 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// One line per family that was measured beside a library, and per function of the library: the family's fastest rung
-/// in the largest problem that the library solves too. Values that move with keys have a line of their own, and so have
-/// types that another rung takes.
-pub fn summary(families: &[&str], reports: &[&Report]) -> String {
-    let mut lines = vec![];
-    for &family in families {
-        let Some(source) = Source::of(family, reports) else { continue };
-        let values = |row: &Row| row.task().split(' ').any(|word| word == "values");
-        // The task apart from the values, which have a line of their own.
-        let words = |task: &str| task.split(' ').filter(|word| *word != "values").collect::<String>();
-        let same_task = |row: &Row| words(&row.task()) == words(&source.task);
-        // Other types may have had other inputs, and a product's elements do not decide which rung is the fastest.
-        let shown = |row: &Row, dtype: &str, with: bool| {
-            let like = row.family == family && row.dtype == dtype;
-            let same_input = row.keys == source.keys || dtype != source.dtype || row.m.is_some();
-            like && same_input && same_task(row) && values(row) == with && row.over_peer.is_some()
-        };
-        let fastest = |dtype: &str, with: bool, of: Option<&str>| {
-            let beside = |row: &Row| of.is_none() || row.over_peer.as_ref().map(|ratio| ratio.of.as_str()) == of;
-            fastest(reports, |row| shown(row, dtype, with) && beside(row))
-        };
-        let functions = |dtype: &str, with: bool| -> BTreeSet<&str> {
-            let rows = reports.iter().flat_map(|report| measured(report)).filter(|row| shown(row, dtype, with));
-            rows.filter_map(|row| Some(row.over_peer.as_ref()?.of.as_str())).collect()
-        };
-        let takes = |rung: &str, dtype: &str| {
-            reports.iter().flat_map(|report| measured(report)).any(|row| row.name == rung && row.dtype == dtype)
-        };
-        let own = [(family.to_string(), source.dtype, false), (format!("{family}, key and value"), source.dtype, true)];
-        let rows = reports.iter().flat_map(|report| measured(report)).filter(|row| row.family == family);
-        let dtypes: BTreeSet<&str> = rows.map(|row| row.dtype.as_str()).collect();
-        let others = dtypes.iter().filter(|&&dtype| {
-            fastest(dtype, false, None).is_some_and(|(_, row)| dtype != source.dtype && !takes(&row.name, source.dtype))
-        });
-        let others = others.map(|&dtype| (format!("{family}, {dtype}"), dtype, false));
-        let lines_of = own.into_iter().chain(others);
-        let lines_of = lines_of.flat_map(|(what, dtype, with)| {
-            functions(dtype, with).into_iter().map(move |of| (what.clone(), dtype, with, of))
-        });
-        for (what, dtype, with, of) in lines_of {
-            let Some((report, row)) = fastest(dtype, with, Some(of)) else { continue };
-            for over in [&row.over_peer, &row.over_tuned] {
-                let (Some(ratio), Some(theirs)) = (over, library(report, row, over)) else { continue };
-                let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
-                lines.push(vec![
-                    what.clone(),
-                    row.name.clone(),
-                    format!("{}, {dtype}", size(row)),
-                    or_nothing(row.call_ms().map(time)),
-                    or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
-                    format!("`{}`", theirs.name),
-                    or_nothing(theirs.call_ms().map(time)),
-                    format!("**{}**", times_as_fast(ratio.call)),
-                ]);
-            }
-        }
-    }
-    grid(&["family", "fastest rung", "n, type", "time", "rate", "library", "its time", "ratio"], &lines)
-}
-
-/// Of the rungs that `wanted` names the fastest in the largest problem; of reports that have it the first.
-fn fastest<'r>(reports: &[&'r Report], wanted: impl Fn(&&Row) -> bool) -> Option<(&'r Report, &'r Row)> {
-    let rows = || reports.iter().flat_map(|&report| measured(report).map(move |row| (report, row)));
-    let largest = rows().filter(|(_, row)| wanted(row)).map(|(_, row)| row.case().size).max()?;
-    let mut best: Option<(&Report, &Row)> = None;
-    for (report, row) in rows().filter(|(_, row)| wanted(row) && row.case().size == largest) {
-        let better =
-            |(other, earlier): (&Report, &Row)| std::ptr::eq(other, report) && row.call_ms() < earlier.call_ms();
-        if best.is_none_or(better) {
-            best = Some((report, row));
-        }
-    }
-    best
-}
-
-/// The speed of the fastest rung of a case relative to the library, or to what it tuned where that is faster: by single
-/// calls, and back to back.
-#[derive(Clone, Copy)]
-struct Beside {
-    call: f64,
-    back_to_back: Option<f64>,
-}
-
-impl Beside {
-    fn is_behind(&self) -> bool {
-        self.call < 1.0
-    }
-
-    fn is_behind_back_to_back(&self) -> bool {
-        self.back_to_back.is_some_and(|ratio| ratio < 1.0)
-    }
-}
-
-/// What decides the result: family and type with the task, the input, the size. And with which function of the library
-/// a rung is compared, if a family's rungs have several: products in TF32 are not a library's in fp32.
-type Case<'r> = (String, &'r str, Size);
-
-/// Every case that was measured beside a library, with its fastest rung.
-fn beside<'r>(reports: &[&'r Report]) -> BTreeMap<Case<'r>, Beside> {
-    let rows = || reports.iter().flat_map(|&report| measured(report));
-    let what = |row: &Row| {
-        let words = [row.family.as_str(), &row.dtype, &row.task()].map(str::to_string);
-        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-    };
-    let function = |row: &Row| row.over_library().next().map(|ratio| ratio.of.clone());
-    let mut functions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for row in rows() {
-        functions.entry(what(row)).or_default().extend(function(row));
-    }
-    let mut cases = BTreeMap::new();
-    for row in rows() {
-        let (Some(ratio), Some(function)) = (row.over_fastest(), function(row)) else { continue };
-        let back_to_back = row.over_library().filter_map(|ratio| ratio.back_to_back).min_by(f64::total_cmp);
-        let here = Beside { call: ratio.call, back_to_back };
-        let mut what = what(row);
-        if functions[&what].len() > 1 {
-            what += &format!(" beside `{function}`");
-        }
-        let best = cases.entry((what, row.keys.as_str(), row.case().size)).or_insert(here);
-        if here.call > best.call {
-            *best = here;
-        }
-    }
-    cases
-}
-
-/// Place and time of the reports, and in how many cases the fastest measured rung is slower than the library, with the
-/// lowest ratio of each family and type. `all` is where [`behind`] lists the cases.
-pub fn behind_in_short(reports: &[&Report], all: &str) -> String {
-    let cases = beside(reports);
-    let devices: BTreeSet<&str> = reports.iter().map(|report| report.device.name.as_str()).collect();
-    let days: BTreeSet<&str> = reports.iter().map(|report| report.date.split('T').next().unwrap_or_default()).collect();
-    let (Some(first), Some(last)) = (days.first(), days.last()) else { return NO_RESULTS.into() };
-    let days = if first == last { first.to_string() } else { format!("{first} to {last}") };
-    let devices = devices.into_iter().collect::<Vec<_>>().join(", ");
-    let count = |is: fn(&Beside) -> bool| cases.values().filter(|beside| is(beside)).count();
-    let (single, more) =
-        (count(Beside::is_behind), count(|beside| beside.is_behind_back_to_back() && !beside.is_behind()));
-    let mut text = format!(
-        "Measured on {devices}, {days}; times are medians of single calls, launch gaps included. **Behind**: the \
-         library is ahead in {single} of the {} cases that were measured",
-        cases.len()
-    );
-    let mut kinds: Vec<(&str, Vec<(Case, f64)>)> = vec![];
-    for (case, beside) in &cases {
-        match kinds.last_mut() {
-            Some((what, ratios)) if *what == case.0 => ratios.push((case.clone(), beside.call)),
-            _ => kinds.push((&case.0, vec![(case.clone(), beside.call)])),
-        }
-    }
-    let kinds = kinds.iter().filter_map(|(what, ratios)| {
-        let behind = ratios.iter().filter(|(_, ratio)| *ratio < 1.0).count();
-        let ((_, keys, size), lowest) = ratios.iter().min_by(|x, y| x.1.total_cmp(&y.1))?;
-        let (of, lowest) = (ratios.len(), times_as_fast(*lowest));
-        (behind > 0).then(|| format!("{what} in {behind} of {of}, lowest {lowest} ({keys}, {})", sized(*size)))
-    });
-    let kinds = kinds.collect::<Vec<_>>().join("; ");
-    text += &if single == 0 { ".".into() } else { format!(": {kinds}.") };
-    if more > 0 {
-        text += &format!(" Where many calls follow each other without a pause, it is ahead in {more} more.");
-    }
-    if single + more > 0 {
-        text += &format!(" [All of them]({all}).");
-    }
-    text
-}
-
-/// The heading above [`behind`]'s table.
-pub const BEHIND: &str = "Where the library is ahead";
-
-/// Every case in which the fastest measured rung is slower than the library, by single calls or back to back.
-pub fn behind(reports: &[&Report]) -> String {
-    let cases = beside(reports);
-    let lines: Vec<Vec<String>> = cases
-        .iter()
-        .filter(|(_, beside)| beside.is_behind() || beside.is_behind_back_to_back())
-        .map(|((what, keys, size), beside)| {
-            let back_to_back = beside.back_to_back.map_or(NOTHING.into(), times_as_fast);
-            vec![what.clone(), keys.to_string(), sized(*size), times_as_fast(beside.call), back_to_back]
-        })
-        .collect();
-    grid(&["what", "input", "n", "ratio, single calls", "back to back"], &lines)
-}
-
-/// A size as Markdown shows it.
-fn sized((n, m, k): Size) -> String {
-    let cells =
-        |n: u64| if n.is_power_of_two() && n > 512 { format!("2<sup>{}</sup>", n.ilog2()) } else { n.to_string() };
-    match (m, k) {
-        (Some(m), Some(k)) if m == n && k == n => format!("{n}³"),
-        (Some(m), Some(k)) => format!("{m}x{n}x{k}"),
-        _ => cells(n),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -454,6 +308,7 @@ mod tests {
                 name: name.into(),
                 idea: format!("what {name} does"),
                 file: format!("gpu/radix/src/{name}.rs"),
+                library: false,
             })
             .into()
     }
@@ -464,12 +319,12 @@ mod tests {
 
     #[test]
     fn a_ladder_names_every_rung_measured_or_not() {
-        let text = ladder("radix", &rungs(), &[&sample()]);
+        let text = whole("radix", &rungs(), &[&sample()]);
         let lines = lines(&text);
         assert_eq!(lines.len(), 2 + 3, "{text}");
         assert_eq!(
             lines[0],
-            "| **radix**, u32, n = 2<sup>20</sup> | idea | time | rate | of limit | × before | \
+            "| **radix**, u32, n = 2<sup>20</sup> | idea | time | rate | % of peak | \
              `cub_radix_sort_keys_u32` |"
         );
         assert!(
@@ -478,19 +333,46 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(lines[2].ends_with("| 50 % | – | 20.0 µs |"), "{text}");
+        assert!(lines[2].ends_with("| 50 % | 20.0 µs |"), "{text}");
         // Its result was wrong, so it has no time.
-        assert!(lines[3].ends_with("| not measured | – | – | – | – |"), "{text}");
-        assert!(lines[4].contains("| 50.0 µs | 20.97 Gkeys/s | 50 % | – | 100.0 µs |"), "{text}");
+        assert!(lines[3].ends_with("| what onesweep does | not measured | – | – | – |"), "{text}");
+        assert!(lines[4].contains("| 50.0 µs | 20.97 Gkeys/s | 50 % | 100.0 µs |"), "{text}");
     }
 
     #[test]
-    fn a_whole_ladder_is_a_table_without_a_library_too() {
+    fn a_column_in_which_nothing_stands_is_left_out() {
         let mut alone = sample();
         alone.results.iter_mut().for_each(|row| row.over_peer = None);
         let text = whole("radix", &rungs(), &[&alone]);
-        assert!(text.contains("| × before | library |") && text.lines().count() == 5, "{text}");
-        assert_eq!(whole("radix", &rungs(), &[&sample()]), ladder("radix", &rungs(), &[&sample()]));
+        assert!(lines(&text)[0].ends_with("| idea | time | rate | % of peak |") && lines(&text).len() == 5, "{text}");
+    }
+
+    #[test]
+    fn a_section_has_rungs_then_the_librarys_rows_then_earlier_names() {
+        let mut rungs = rungs();
+        rungs.remove(0);
+        rungs[1].library = true;
+        let text = section("radix", &rungs, &[&sample()]);
+        assert!(
+            text.starts_with("## radix\n\nu32, n = 2<sup>20</sup>. NVIDIA H200, 2026-11-21.\n\n| rung |"),
+            "{text}"
+        );
+        let places = ["| [onesweep](", "The library's rows", "| [msd-buckets](", "no longer has:", "| lsd-blocks |"];
+        let places = places.map(|part| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}")));
+        assert!(places.is_sorted(), "{text}");
+        assert!(
+            text.ends_with("| lsd-blocks | 40.0 µs (n = 2<sup>16</sup>) | 1.64 Gkeys/s | 50 % | 20.0 µs |\n"),
+            "{text}"
+        );
+        // The library's rows go on from no rung: in the course this one is 4 times as fast.
+        let [mut first, mut second] = [0, 2].map(|i| self::tests::rungs().remove(i));
+        assert!(whole("radix", &[first.clone(), second.clone()], &[&sample()]).contains("| 4.00 (n"));
+        second.library = true;
+        assert!(!whole("radix", &[second.clone(), first.clone()], &[&sample()]).contains("4.00"));
+        first.file = String::new();
+        assert!(
+            section("radix", &[first, second], &[]).contains("| lsd-blocks | what lsd-blocks does | not measured |")
+        );
     }
 
     #[test]
@@ -508,26 +390,10 @@ mod tests {
     #[test]
     fn a_second_function_of_the_library_has_a_column_and_a_line() {
         let report = sample_with_tuned();
-        let text = ladder("radix", &rungs(), &[&report]);
+        let text = whole("radix", &rungs(), &[&report]);
         assert!(lines(&text)[0].ends_with("| `cub_radix_sort_keys_u32` | `tuned_best` |"), "{text}");
-        assert!(lines(&text)[3].ends_with("| not measured | – | – | – | – | – |"), "{text}");
-        assert!(lines(&text)[4].ends_with("| 50 % | – | 100.0 µs | 90.9 µs |"), "{text}");
-        let text = summary(&["radix"], &[&report]);
-        assert!(lines(&text)[2].ends_with("| `cub_radix_sort_keys_u32` | 100.0 µs | **2.00** |"), "{text}");
-        assert!(lines(&text)[3].ends_with("| `tuned_best` | 90.9 µs | **1.82** |"), "{text}");
-        // A rung is behind where it is slower than the faster of the two.
-        let mut report = report;
-        let halved = |ratio: &mut Option<Ratio>| {
-            ratio.iter_mut().for_each(|ratio| (ratio.call, ratio.back_to_back) = (ratio.call * 0.52, None))
-        };
-        report.results.iter_mut().for_each(|row| {
-            halved(&mut row.over_peer);
-            halved(&mut row.over_tuned);
-        });
-        let text = behind(&[&report]);
-        assert!(lines(&text)[2].ends_with("| 2<sup>16</sup> | 0.95 | – |"), "{text}");
-        report.results.iter_mut().for_each(|row| row.over_tuned = None);
-        assert_eq!(lines(&behind(&[&report])).len(), 2);
+        assert!(lines(&text)[3].ends_with("| not measured | – | – | – | – |"), "{text}");
+        assert!(lines(&text)[4].ends_with("| 50 % | 100.0 µs | 90.9 µs |"), "{text}");
     }
 
     #[test]
@@ -539,15 +405,17 @@ mod tests {
         for row in report.results.iter_mut().filter(|row| row.name == "msd-buckets") {
             row.over_peer.as_mut().unwrap().of = other.into();
         }
-        let text = ladder("radix", &rungs(), &[&report]);
+        let text = whole("radix", &rungs(), &[&report]);
         assert!(lines(&text)[0].ends_with("| `cub_radix_sort_keys_u32` |"), "{text}");
         assert!(lines(&text)[2].ends_with("| 20.0 µs |"), "{text}");
         assert!(lines(&text)[4].ends_with("| 100.0 µs (`cub_radix_sort_pairs_u32`) |"), "{text}");
-        // The functions of another report have no column.
+        // A function of another report heads no column.
         let (mut few, mut tuned) = (sample(), sample_with_tuned());
         few.results.retain(|row| row.name != "msd-buckets");
         tuned.results.retain(|row| row.name != "lsd-blocks");
-        assert!(lines(&ladder("radix", &rungs(), &[&few, &tuned]))[0].ends_with("`cub_radix_sort_keys_u32` |"));
+        let text = whole("radix", &rungs(), &[&few, &tuned]);
+        assert!(lines(&text)[0].ends_with("`cub_radix_sort_keys_u32` | library, tuned |"), "{text}");
+        assert!(lines(&text)[4].ends_with("| 90.9 µs (`tuned_best`) |"), "{text}");
     }
 
     /// A report of twins may have as many rungs.
@@ -555,7 +423,7 @@ mod tests {
     fn a_report_with_a_library_is_taken_first() {
         let (with, mut without) = (sample(), sample());
         without.results.iter_mut().for_each(|row| row.over_peer = None);
-        let text = ladder("radix", &rungs(), &[&without, &with]);
+        let text = whole("radix", &rungs(), &[&without, &with]);
         assert!(lines(&text)[0].ends_with("`cub_radix_sort_keys_u32` |"), "{text}");
         assert!(lines(&text)[4].ends_with("| 100.0 µs |"), "{text}");
     }
@@ -564,98 +432,20 @@ mod tests {
     fn a_rung_is_compared_with_the_one_before_where_both_ran_in_one_report() {
         let mut report = sample();
         let two: Vec<Rung> = rungs().into_iter().filter(|rung| rung.name != "onesweep").collect();
-        let text = ladder("radix", &two, &[&report]);
+        let text = whole("radix", &two, &[&report]);
         assert!(
             lines(&text)[3].ends_with("| 50.0 µs | 20.97 Gkeys/s | 50 % | 4.00 (n = 2<sup>16</sup>) | 100.0 µs |"),
             "{text}"
         );
         report.results.retain(|row| row.n == 1 << 16);
-        let text = ladder("radix", &two, &[&report]);
+        let text = whole("radix", &two, &[&report]);
         assert!(lines(&text)[3].ends_with("| 50 % | 4.00 | 20.0 µs |"), "{text}");
         // From another report it is shown and not compared.
         let mut other = report.clone();
         report.results.retain(|row| row.name != "msd-buckets");
         other.results.retain(|row| row.name != "lsd-blocks");
-        let text = ladder("radix", &two, &[&report, &other]);
-        assert!(lines(&text)[3].ends_with("| 50 % | – | 20.0 µs |"), "{text}");
-        assert!(ladder("radix", &two, &[]).contains("not measured"));
-    }
-
-    #[test]
-    fn the_summary_has_the_fastest_rung_of_the_largest_problem() {
-        let text = summary(&["radix", "matmul", "scan"], &[&sample()]);
-        let lines = lines(&text);
-        assert_eq!(
-            lines[2],
-            "| radix | msd-buckets | 2<sup>20</sup>, u32 | 50.0 µs | 20.97 Gkeys/s | `cub_radix_sort_keys_u32` | \
-             100.0 µs | **2.00** |"
-        );
-        // No library was beside the others.
-        assert_eq!(lines.len(), 3, "{text}");
-    }
-
-    #[test]
-    fn pairs_have_a_line_of_their_own() {
-        let mut report = sample();
-        let pairs: Vec<Row> = report.results.iter().filter(|row| row.family == "radix").cloned().collect();
-        report.results.extend(pairs.into_iter().map(|row| Row { parameters: "values".into(), ..row }));
-        let text = summary(&["radix"], &[&report]);
-        assert!(lines(&text)[3].starts_with("| radix, key and value | msd-buckets |"), "{text}");
-        // Another task has none, however large.
-        let others: Vec<Row> = report.results.iter().filter(|row| row.n == 1 << 20).cloned().collect();
-        report.results.extend(others.into_iter().map(|row| Row { n: 1 << 24, parameters: "low-half".into(), ..row }));
-        assert!(!summary(&["radix"], &[&report]).contains("2<sup>24</sup>"));
-    }
-
-    #[test]
-    fn a_type_with_a_rung_of_its_own_has_a_line_of_its_own() {
-        let mut report = sample();
-        let others: Vec<Row> = report.results.iter().filter(|row| row.family == "radix").cloned().collect();
-        report.results.extend(others.iter().cloned().map(|row| Row { dtype: "u64".into(), ..row }));
-        assert_eq!(lines(&summary(&["radix"], &[&report])).len(), 3, "its fastest rung takes u32, too");
-        for row in report.results.iter_mut().filter(|row| row.dtype == "u64" && row.name == "msd-buckets") {
-            row.name = "msd-wide".into();
-        }
-        let text = summary(&["radix"], &[&report]);
-        assert!(lines(&text)[3].starts_with("| radix, u64 | msd-wide | 2<sup>20</sup>, u64 |"), "{text}");
-    }
-
-    #[test]
-    fn where_the_library_is_ahead_is_said_with_the_ratio() {
-        let mut report = sample();
-        let short = |report: &Report| behind_in_short(&[report], "all.md");
-        assert!(behind_in_short(&[], "all.md").contains("No results are recorded"));
-        let text = short(&report);
-        assert!(
-            text.starts_with("Measured on NVIDIA H200, 2026-11-21; ") && text.contains("ahead in 0 of the 2 cases")
-        );
-        assert_eq!(behind(&[&report]).lines().count(), 2, "no case");
-        for row in &mut report.results {
-            if let Some(ratio) = &mut row.over_peer {
-                (ratio.call, ratio.back_to_back) = if row.n == 1 << 16 { (0.5, Some(0.4)) } else { (1.2, Some(0.9)) };
-            }
-        }
-        let text = short(&report);
-        let end = "the library is ahead in 1 of the 2 cases that were measured: radix u32 in 1 of 2, lowest 0.50 \
-                   (uniform, 2<sup>16</sup>). Where many calls follow each other without a pause, it is ahead in 1 \
-                   more. [All of them](all.md).";
-        assert!(text.ends_with(end), "{text}");
-        let text = behind(&[&report]);
-        let cases = [
-            "| radix u32 | uniform | 2<sup>16</sup> | 0.50 | 0.40 |",
-            "| radix u32 | uniform | 2<sup>20</sup> | 1.20 | 0.90 |",
-        ];
-        assert_eq!(lines(&text)[2..], cases, "{text}");
-        // The number of columns changes how a sort works, not its result: the faster one counts.
-        let faster = report.results.iter().find(|row| row.over_peer.is_some()).cloned().unwrap();
-        let of = |name: &str| Some(crate::Ratio { of: name.into(), call: 3.0, back_to_back: None });
-        let usual = faster.over_peer.as_ref().unwrap().of.clone();
-        let faster = Row { parameters: "columns=8".into(), over_peer: of(&usual), ..faster };
-        report.results.push(faster.clone());
-        assert!(short(&report).contains("ahead in 0 of the 2"));
-        // Beside another function it does not count.
-        report.results.last_mut().unwrap().over_peer = of("other");
-        let text = short(&report);
-        assert!(text.contains("ahead in 1 of the 3 cases that were measured: radix u32 beside `"), "{text}");
+        let text = whole("radix", &two, &[&report, &other]);
+        assert!(lines(&text)[3].ends_with("| 50 % | 20.0 µs |"), "{text}");
+        assert!(whole("radix", &two, &[]).contains("not measured"));
     }
 }

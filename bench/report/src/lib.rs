@@ -1,11 +1,13 @@
 //! The measurements of `rungs bench`, as data that can be read again.
 //!
-//! The program writes a report; `cargo xtask tables` makes the tables of the README, and the tables and plots in
-//! `bench/results`, from reports. Nothing here measures or depends on an algorithm.
+//! The program writes a report; `cargo xtask tables` makes the tables of the front page, of docs/ladders.md and of
+//! docs/losses.md, and the tables and plots in `bench/results`, from reports. Nothing here measures or depends on an algorithm.
 
 mod backends;
 mod chart;
+pub mod front;
 pub mod ladder;
+pub mod losses;
 pub mod plot;
 pub mod table;
 
@@ -489,10 +491,9 @@ pub(crate) mod tests {
         assert_eq!(plot::all(&both), plot::all(&one));
         let rungs = ["msd-buckets", "exchange-ranges"].map(|name| {
             let [family, idea, file] = ["radix", "", "r.rs"].map(String::from);
-            ladder::Rung { family, name: name.into(), idea, file }
+            ladder::Rung { family, name: name.into(), idea, file, library: false }
         });
-        assert_eq!(ladder::ladder("radix", &rungs, &[&both]), ladder::ladder("radix", &rungs, &[&one]));
-        assert_eq!(ladder::behind_in_short(&[&both], ""), ladder::behind_in_short(&[&one], ""));
+        assert_eq!(ladder::whole("radix", &rungs, &[&both]), ladder::whole("radix", &rungs, &[&one]));
     }
 
     #[test]
