@@ -2,10 +2,10 @@
 //!
 //! ```
 //! use rungs::engine::DeviceChoice;
-//! use rungs_group::{self, ShardedVec};
+//! use rungs_group::ShardedVec;
 //!
 //! # fn main() -> rungs::Result<()> {
-//! let sorted = group::run(&[DeviceChoice::Simulator; 2], |group, engine| {
+//! let sorted = rungs_group::run(&[DeviceChoice::Simulator; 2], |group, engine| {
 //!     // Each rank has a part of the whole, of any length.
 //!     let mine: &[u32] = if group.rank() == 0 { &[5, 1, 9] } else { &[2, 7] };
 //!     let mut keys = ShardedVec::from_slice(group, engine, mine)?;
