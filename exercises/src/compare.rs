@@ -249,12 +249,13 @@ mod tests {
         let (what, text) = wrong(|on| up_to(on, on.n, Some(40)));
         let (told, shown) = text.split_at(text.find("\n      ").unwrap());
         assert_eq!((what, told), ("different", "output[40] is 40 and should be 7\n  input: n = 64, seed 0"));
-        let expected = "      output[37..45]  [37, 38, 39, 40, 41, 42, 43, 44]\n      expected        [37, 38, 39, 7, 41, 42, 43, 44]";
+        let expected = "      output[37..45]  [37, 38, 39, 40, 41, 42, 43, 44]\n\
+                        \x20     expected        [37, 38, 39, 7, 41, 42, 43, 44]";
         assert_eq!(shown, format!("\n{expected}"));
         // An element before it is wrong too.
         let (what, text) = wrong(|on| up_to(on, on.n.min(50), Some(40)));
-        let told = "output[50] was not written and should be 50\n  input: n = 64, seed 0\n      output[47..55]  [47, 48, 49, \
-                    unwritten, ";
+        let told = "output[50] was not written and should be 50\n  input: n = 64, seed 0\n\
+                    \x20     output[47..55]  [47, 48, 49, unwritten, ";
         assert!(what == "unwritten" && text.starts_with(told), "{text}");
         // A smaller input shows less: elements that are not written.
         let (what, text) = wrong(|on| up_to(on, if on.n == 64 { 65 } else { on.n.min(3) }, None));

@@ -1,9 +1,9 @@
 //! An answer that does not end: where its threads are.
 //!
-//! The simulator finds most waits that never end by itself, as a deadlock or an endless spin. It cannot find a loop each
-//! round of which passes a barrier or changes memory: such a run is ended after [`ALLOWED`], and a second, shorter one
-//! counts by source line. Nor does it get a thread back that accesses no memory, or launches for ever on the host: for
-//! that, a watchdog ends the program and tells what is known by then.
+//! The simulator finds most waits that never end by itself, as a deadlock or an endless spin. It cannot find a loop
+//! each round of which passes a barrier or changes memory: such a run is ended after [`ALLOWED`], and a second, shorter
+//! one counts by source line. Nor does it get a thread back that accesses no memory, or launches for ever on the host:
+//! for that, a watchdog ends the program and tells what is known by then.
 
 use crate::judge::{Exercise, attempt, one_schedule};
 use simt::sim::stats::{Line, statistics};
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn the_readers_line_is_found_in_a_stack() {
-        let stack = "   0: simt::look\n             at /a/simt/src/sim/mod.rs:129:5\n   1: answer::merge\n             at \
-                     ./src/bin/../../answers/35_x.rs:42:9\n   2: f\n             at ./src/bin/../../answers/1.rs:2:3\n";
+        let stack = "   0: simt::look\n             at /a/simt/src/sim/mod.rs:129:5\n\
+                     \x20  1: answer::merge\n             at ./src/bin/../../answers/35_x.rs:42:9\n   2: f\n             at ./src/bin/../../answers/1.rs:2:3\n";
         assert_eq!(in_answer(stack).as_deref(), Some("src/bin/../../answers/35_x.rs:42:9"));
         assert_eq!(in_answer("   0: f\n             at /rustc/x.rs:1:2\n"), None);
     }

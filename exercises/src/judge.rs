@@ -505,8 +505,8 @@ mod tests {
             Ok(())
         };
         let judged = |sizes| judge(&Exercise { name: "00_test", sizes, run: copied, gates: &[] }).text;
-        let five = "  input: n = 5, seed 0\n      before    [7, 7, 7, 7, 7]\n      after     [0, 1, 2, 3, 4]\n      expected  \
-                    [0, 1, 1, 1, 1]";
+        let five = "  input: n = 5, seed 0\n      before    [7, 7, 7, 7, 7]\n      after     [0, 1, 2, 3, 4]\n\
+                    \x20     expected  [0, 1, 1, 1, 1]";
         // Five elements say more than three, and are still surveyed.
         assert!(judged(&[1, 3, 5, 9]).contains(five), "{}", judged(&[1, 3, 5, 9]));
         assert!(judged(&[1, 3]).contains("n = 3, seed 0\n      before    [7, 7, 7]\n"));

@@ -1,7 +1,7 @@
 //! What the fuzz targets run: each reader of bytes from outside, by the name of its target and of its folder of seeds.
 //!
-//! A reader returns a result or an error. `host/cli/tests/foreign.rs` includes this file, and runs the same functions over
-//! the seeds and mutations of them without a nightly compiler.
+//! A reader returns a result or an error. `host/cli/tests/foreign.rs` includes this file, and runs the same functions
+//! over the seeds and mutations of them without a nightly compiler.
 
 use rungs_cli::bench::Report;
 use rungs_cli::data::{Dtype, keys_from, matrix_from, read_counted};

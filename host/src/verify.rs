@@ -1,5 +1,5 @@
-//! Results checked: with an oracle on the host, or, sorts and scans, on the device, where the host would need seconds; see
-//! [`rungs_kernels::verify`].
+//! Results checked: with an oracle on the host, or, sorts and scans, on the device, where the host would need seconds;
+//! see [`rungs_kernels::verify`].
 
 use crate::Operation;
 use crate::data::{Data, Difference};

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 ///
 /// A mark belongs to its thread of the host, which a launch blocks; launches of other threads have no hold on the
 /// memory and are refused. Code that runs during the launch can still reach what the thread owns: a kernel that drops a
-/// mark, by a `thread_local` say, ends with an error before the memory is freed, and a launch whose observer does so ends.
+/// mark, by a `thread_local` say, ends with an error before the memory is freed, and a launch whose observer does so
+/// ends.
 pub struct Live {
     number: u64,
     this_thread: PhantomData<*const ()>,

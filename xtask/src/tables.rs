@@ -426,7 +426,8 @@ mod tests {
     #[test]
     fn an_example_is_the_body_of_its_test() {
         let file = format!(
-            "use a;\n\n#[test]\n{EXAMPLE_TEST}() -> Result<()> {{\n    a();\n    if b {{\n        c();\n    }}\n    Ok(())\n}}\n"
+            "use a;\n\n#[test]\n{EXAMPLE_TEST}() -> Result<()> {{\n    a();\n    if b {{\n        c();\n    }}\n\
+             \x20   Ok(())\n}}\n"
         );
         assert_eq!(example(&file).unwrap(), "a();\nif b {\n    c();\n}\n");
         assert!(example("fn other() {\n}\n").is_err());

@@ -1,4 +1,5 @@
-//! `test`: what a change needs, or with `--all` everything that must pass, in the order in which it is cheapest to fail.
+//! `test`: what a change needs, or with `--all` everything that must pass, in the order in which it is cheapest to
+//! fail.
 
 use crate::{book, browser, build_ptx, check_ptx, exercises, families, fuzz, own_kernel, packages, program, project};
 use crate::{setup, shell, table, test_rung};

@@ -1,7 +1,8 @@
 //! The measurements of `rungs bench`, as data that can be read again.
 //!
 //! The program writes a report; `cargo xtask tables` makes the tables of the front page, of docs/ladders.md and of
-//! docs/losses.md, and the tables and plots in `bench/results`, from reports. Nothing here measures or depends on an algorithm.
+//! docs/losses.md, and the tables and plots in `bench/results`, from reports. Nothing here measures or depends on an
+//! algorithm.
 
 mod backends;
 mod chart;

@@ -1,10 +1,10 @@
 //! # Matrix product, producer warps and consumer warps
 //!
-//! **Idea.** *Warp specialisation*: four warps of a block, the producers, do nothing but copy parts of A and B to a ring
-//! of stages in shared memory; eight warps, the consumers, do nothing but multiply what is there. Two *mbarriers* per
-//! stage tell one role about the other: `full` when all producers have written, `empty` when all consumers have read.
-//! The kernel is *persistent*: a block computes tile after tile, so the producers fill the ring for the next tile while
-//! the consumers write this one.
+//! **Idea.** *Warp specialisation*: four warps of a block, the producers, do nothing but copy parts of A and B to a
+//! ring of stages in shared memory; eight warps, the consumers, do nothing but multiply what is there. Two *mbarriers*
+//! per stage tell one role about the other: `full` when all producers have written, `empty` when all consumers have
+//! read. The kernel is *persistent*: a block computes tile after tile, so the producers fill the ring for the next tile
+//! while the consumers write this one.
 //!
 //! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the whole block. The producers
 //! use ordinary loads and stores, as in `warp-tile`: now only they wait for global memory. They give most of their
@@ -14,8 +14,8 @@
 //! **Bottleneck.** The issue of multiply-adds: one whose three operands all come from the register file takes longer
 //! than a cycle. For more than this the next rungs use the tensor cores.
 //!
-//! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
-//! of global loads; one barrier per block; one launch.
+//! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉)
+//! bytes of global loads; one barrier per block; one launch.
 //!
 //! **Threads.** 384 threads compute a tile of 256 × 128. Eight warps multiply, each a tile of 64 × 64. A lane has two
 //! fours of rows, 32 apart, and four fours of columns, 16 apart. Four warps copy: registers move between groups of four
@@ -25,8 +25,8 @@
 //! elements, is copied element by element. Compute capability 9.0 alone: later ones lack the instruction that moves
 //! registers. Tiles are not divided, so small products leave SMs idle.
 //!
-//! **Source.** M. Bauer, H. Cook, B. Khailany, "CudaDMA: optimizing GPU memory bandwidth via warp specialization" (2011);
-//! A. Kerr et al., "CUTLASS: fast linear algebra in CUDA C++" (2017), for the shape of the tiles.
+//! **Source.** M. Bauer, H. Cook, B. Khailany, "CudaDMA: optimizing GPU memory bandwidth via warp specialization"
+//! (2011); A. Kerr et al., "CUTLASS: fast linear algebra in CUDA C++" (2017), for the shape of the tiles.
 
 use super::Matrix;
 use simt::math::fma;

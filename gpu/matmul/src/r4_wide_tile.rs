@@ -1,7 +1,7 @@
 //! # Matrix product, the largest block
 //!
-//! **Idea.** A tile with twice the side: a block of 1024 threads, the most that a GPU allows, uses every element that it
-//! copies 32 times.
+//! **Idea.** A tile with twice the side: a block of 1024 threads, the most that a GPU allows, uses every element that
+//! it copies 32 times.
 //!
 //! **Changed from the rung before.** Only the side, 32 instead of 16: half as many loads from global memory and half as
 //! many barriers.

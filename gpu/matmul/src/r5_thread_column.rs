@@ -12,8 +12,8 @@
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; 2·⌈k/DEPTH⌉ barriers per block;
 //! one launch.
 //!
-//! **Threads.** 512 threads compute a tile of 64 × 64. Thread t has column t % 64 and the eight rows from t / 64 · 8 on,
-//! so a warp's loads of A are of one element, and those of B of 32 neighbours.
+//! **Threads.** 512 threads compute a tile of 64 × 64. Thread t has column t % 64 and the eight rows from t / 64 · 8
+//! on, so a warp's loads of A are of one element, and those of B of 32 neighbours.
 //!
 //! **Limits.** Any m, n and k: elements outside the matrices are read as zero and not written.
 //!

@@ -1,8 +1,8 @@
 //! # Matrix product, asynchronous copies and a double buffer
 //!
-//! **Idea.** Shared memory holds two pairs of tiles (a *double buffer*). While the block multiplies one pair, `cp.async`
-//! copies the other from global memory: no register holds the elements on their way, and no thread waits for them
-//! before it needs them.
+//! **Idea.** Shared memory holds two pairs of tiles (a *double buffer*). While the block multiplies one pair,
+//! `cp.async` copies the other from global memory: no register holds the elements on their way, and no thread waits for
+//! them before it needs them.
 //!
 //! **Changed from the rung before.** `warp-tile` copies, then multiplies. Here both happen at once, and one barrier per
 //! step is enough: the barrier that completes one pair also ends the last use of the other.

@@ -1,7 +1,7 @@
 //! # Merge sort and sample sort
 //!
-//! Sorts that only compare and move keys. The course compares them by `<`; any other total order would do. This file has
-//! what all rungs share: a tile of keys in shared memory, and how a block sorts or merges it.
+//! Sorts that only compare and move keys. The course compares them by `<`; any other total order would do. This file
+//! has what all rungs share: a tile of keys in shared memory, and how a block sorts or merges it.
 //!
 //! Two runs that are to be merged, A and B, lie next to each other, A ascending and B descending, so that each ends
 //! where the other's largest key lies. A thread that has used up one run then compares with that key, which loses or is

@@ -6,13 +6,14 @@
 //!
 //! **Changed from the rung before.** One launch for all rounds. Blocks draw chunks by number, round after round; the
 //! number of the next one is drawn while a chunk is merged. Counters go on from launch to launch, so nothing is
-//! cleared. Three arrays in place of two: a run may be written while a neighbour still reads its keys of two rounds ago.
+//! cleared. Three arrays in place of two: a run may be written while a neighbour still reads its keys of two rounds
+//! ago.
 //!
 //! **Bottleneck.** The latency of a chunk: the counters, the dependent loads of the search, load, merge, store. Only
 //! fewer rounds help: the next rung.
 //!
-//! **Cost.** 2 launches; in p rounds every key is moved once each way, as in the rung before. For each chunk two atomics,
-//! and 5 barriers, or 2 where a chunk is a copy. Two more arrays of n keys.
+//! **Cost.** 2 launches; in p rounds every key is moved once each way, as in the rung before. For each chunk two
+//! atomics, and 5 barriers, or 2 where a chunk is a copy. Two more arrays of n keys.
 //!
 //! **Threads.** 256 per block, nine keys each in one chunk; at most 6 blocks per SM, 4 for keys of 8 bytes.
 //!

@@ -6,8 +6,8 @@
 //! older driver lacks, a call returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines
 //! with and without a driver.
 //!
-//! Three kinds of calls go through the slots: cust's own; those of this crate (`launch`, `jit_error`, …) that cust lacks;
-//! and [`objects`], which stand for cust in a program that is built without it.
+//! Three kinds of calls go through the slots: cust's own; those of this crate (`launch`, `jit_error`, …) that cust
+//! lacks; and [`objects`], which stand for cust in a program that is built without it.
 
 mod calls;
 mod event;

@@ -51,7 +51,8 @@ impl PlaceWord for u64 {
 /// Moves elements of any size by place, as words.
 ///
 /// # Errors
-/// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch, or a kernel before it, fails.
+/// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch, or a kernel before it,
+/// fails.
 pub fn gather<T: Scalar>(engine: &Engine, input: Global<T>, places: Global<u32>, output: Global<T>) -> Result<()> {
     fn of<W: Scalar, T: Scalar>(e: &Engine, input: Global<T>, places: Global<u32>, output: Global<T>) -> Result<()>
     where

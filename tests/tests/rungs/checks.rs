@@ -113,7 +113,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("radix", &["msd-buckets"], &[n(20_000), n((1 << 21) + 1).schedules(1)]),
     ("radix", &["msd-skewed"], &[n(20_000), n(20_000).of(Distribution::Few), n((1 << 21) + 1).schedules(1)]),
     // The two ways that the device chooses between, and keys that crowd in buckets which fit a block; one block. The
-    // two ways of more than 2^20 keys, with few schedules: gpu/library/sorts/tests/choice.rs has more, by plans for fewer keys.
+    // two ways of more than 2^20 keys, with few schedules: gpu/library/sorts/tests/choice.rs has more, by plans for
+    // fewer keys.
     (
         "radix",
         &["either"],

@@ -167,8 +167,8 @@ fn fingerprints(sources: &BTreeSet<PathBuf>) -> String {
     sources.iter().map(line).collect()
 }
 
-/// The files that a package's PTX was made of, by cargo's list of the last build: sources, the manifests of the packages
-/// that they are in, and what decides on versions and profiles.
+/// The files that a package's PTX was made of, by cargo's list of the last build: sources, the manifests of the
+/// packages that they are in, and what decides on versions and profiles.
 pub(crate) fn sources(options: &Options) -> BTreeSet<PathBuf> {
     let listed = fs::read_to_string(options.dep_info()).map(|text| named(&text)).unwrap_or_default();
     let above = |source: &PathBuf| source.ancestors().map(|f| f.join("Cargo.toml")).find(|path| path.is_file());

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The default architectures of `build-ptx`: PTX for every GPU since Ampere, PTX with Hopper's instructions, and PTX with
-/// those that Hopper alone has.
+/// The default architectures of `build-ptx`: PTX for every GPU since Ampere, PTX with Hopper's instructions, and PTX
+/// with those that Hopper alone has.
 pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90", "sm_90a"];
 
 /// The architectures of a release build: PTX for every GPU since Ampere, and for Hopper. Blackwell runs the former; PTX
@@ -52,8 +52,8 @@ pub fn embed_from_build_script(kernels: impl AsRef<Path>) {
     embed_as(Form::Plain, kernels.as_ref());
 }
 
-/// [`embed_from_build_script`] for many kernels: `PTX` is a `LazyLock<Vec<(&str, &str)>>`, whose texts are compressed in
-/// the program and [unpacked](crate::unpack) when they are first asked for. The program depends on `rungs-ptx`, too.
+/// [`embed_from_build_script`] for many kernels: `PTX` is a `LazyLock<Vec<(&str, &str)>>`, whose texts are compressed
+/// in the program and [unpacked](crate::unpack) when they are first asked for. The program depends on `rungs-ptx`, too.
 pub fn embed_packed_from_build_script(kernels: impl AsRef<Path>) {
     embed_as(Form::Packed, kernels.as_ref());
 }
@@ -162,9 +162,8 @@ impl Embedded {
             if form == Form::Packed {
                 let packed = pack(text).with_context(|| format!("the PTX for {name} cannot be compressed"))?;
                 write(&out.join(name).with_extension("zst"), &packed)?;
-                list += &format!(
-                    "    ({name:?}, &*rungs_ptx::unpack(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.zst\"))).leak()),\n"
-                );
+                let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.zst\"))");
+                list += &format!("    ({name:?}, &*rungs_ptx::unpack({bytes}).leak()),\n");
             } else {
                 write(&out.join(name).with_extension("ptx"), text.as_bytes())?;
                 list += &format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\"))),\n");

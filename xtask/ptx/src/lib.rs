@@ -2,8 +2,8 @@
 //!
 //! [`Package::at`] reads the package with the kernels, [`Toolchain::find`] looks for a Rust that can compile for a GPU,
 //! [`build`] and [`build_all`] run it and finish the text ([`ptx::finish`]). [`embed_from_build_script`] does all of it
-//! for a program that carries its PTX inside. The program itself needs no more than to read it: it depends on this package
-//! without the feature `compile`, its build script with it.
+//! for a program that carries its PTX inside. The program itself needs no more than to read it: it depends on this
+//! package without the feature `compile`, its build script with it.
 
 mod arch;
 #[cfg(feature = "compile")]

@@ -25,8 +25,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// The packages whose kernels a package stands for: those that its Cargo.toml names, each compiled by itself, so that
-    /// a change of one family leaves the PTX of the others as it is; or the package alone.
+    /// The packages whose kernels a package stands for: those that its Cargo.toml names, each compiled by itself, so
+    /// that a change of one family leaves the PTX of the others as it is; or the package alone.
     ///
     /// ```toml
     /// [package.metadata.rungs]

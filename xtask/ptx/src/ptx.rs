@@ -90,8 +90,8 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }
 
-/// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays in
-/// shared memory that two texts declare alike are declared once: a package has those of the packages that it uses.
+/// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays
+/// in shared memory that two texts declare alike are declared once: a package has those of the packages that it uses.
 ///
 /// # Errors
 /// If there is no text, the heads differ, or two texts have a kernel of the same name, or different arrays.

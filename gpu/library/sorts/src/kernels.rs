@@ -5,8 +5,8 @@
 pub const MAX_SPILLS: u32 = 128;
 
 /// Declares the kernels that sort by an order: `sort_kernels!(pub mod by_distance: <f32, Distance>);` makes a module
-/// with the kernels for keys of type `f32` and the order `Distance`, an [`Order`](rungs_common::order::Order), and with the
-/// type `Kernels`, which names them for the host:
+/// with the kernels for keys of type `f32` and the order `Distance`, an [`Order`](rungs_common::order::Order), and with
+/// the type `Kernels`, which names them for the host:
 ///
 /// ```
 /// use rungs_sorts::order::Order;

@@ -40,8 +40,8 @@ shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
 
 /// Moves each key of a tile to its place in `output` by a digit, and its value with it. `starts`: where each value of
-/// this digit starts. `ticket`: zero. `states`: 256 words per tile. `go_on` is called once the grid before has ended; if it returns
-/// false, the same for all threads of a block, nothing is moved.
+/// this digit starts. `ticket`: zero. `states`: 256 words per tile. `go_on` is called once the grid before has ended;
+/// if it returns false, the same for all threads of a block, nothing is moved.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]

@@ -1,5 +1,5 @@
-//! Sorts that compare on the simulator, against the standard library: by `<`, by other orders, and by functions that are
-//! none.
+//! Sorts that compare on the simulator, against the standard library: by `<`, by other orders, and by functions that
+//! are none.
 
 use rungs_common::ladder::sort::Sort;
 use rungs_common::ladder::{Entry, Launcher, Launches, Result};

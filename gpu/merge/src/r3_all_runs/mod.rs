@@ -21,8 +21,8 @@
 //! Merge: 256 per block with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per
 //! multiprocessor, or fewer; more where the parts would not fit.
 //!
-//! **Limits.** Up to 2²⁰ keys; as much memory again as the keys have. If a part does not fit its block, the block cuts it and merges in rounds: runs that are much alike, between samples, take
-//! longer.
+//! **Limits.** Up to 2²⁰ keys; as much memory again as the keys have. If a part does not fit its block, the block cuts
+//! it and merges in rounds: runs that are much alike, between samples, take longer.
 //!
 //! **Source.** H. Shi and J. Schaeffer, "Parallel sorting by regular sampling" (1992); equal keys divided by count
 //! and the rounds are our own.

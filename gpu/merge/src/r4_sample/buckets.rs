@@ -22,8 +22,8 @@ pub const fn buckets_min_blocks<K>() -> u32 {
 
 /// Sorts a bucket, a block for each, unless it is final.
 ///
-/// A bucket that does not fit the block's tile is cut into halves of one. Neighbouring halves are sorted together, first
-/// those from an even half on, then those from an odd one, in one round more than there are halves: odd-even
+/// A bucket that does not fit the block's tile is cut into halves of one. Neighbouring halves are sorted together,
+/// first those from an even half on, then those from an odd one, in one round more than there are halves: odd-even
 /// transposition. A bucket of many halves takes long, but only splitters that are far from even make one.
 #[kernel(max_threads = BLOCK, min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_buckets: <u32>, merge_sample_buckets_u64: <u64>,

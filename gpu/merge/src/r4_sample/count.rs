@@ -18,8 +18,8 @@ pub const fn count_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }
 
-/// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`. The other
-/// arguments are those of [`super::merge_sample_splitters`].
+/// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`. The
+/// other arguments are those of [`super::merge_sample_splitters`].
 #[kernel(max_threads = BLOCK, min_blocks = count_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_count: <u32>, merge_sample_count_u64: <u64>,
 ))]

@@ -8,12 +8,13 @@
 //!
 //! **Changed from the rung before.** `all-runs` merges at most 128 runs; for more keys the passes of `multi-way` move
 //! all of them once for every two or three halvings. Here two moves replace all passes over global memory. If
-//! neighbouring splitters are equal, the keys that are equal to them get a bucket of their own, which is final. Up to 2²⁰ keys the launches are those of `all-runs`, which are fewer.
+//! neighbouring splitters are equal, the keys that are equal to them get a bucket of their own, which is final. Up to
+//! 2²⁰ keys the launches are those of `all-runs`, which are fewer.
 //!
 //! **Bottleneck.** The sort of the buckets, which merges runs from 17 keys up in shared memory. Threads with more keys
 //! search less, but their registers spill: on an H200, 256 threads with 31 keys each sort 2²⁸ keys in 6.67 ms in place
-//! of 6.77, but those of an order that needs more registers in 8.56 ms in place of 7.31. With buckets of 1024 keys on average, by 128
-//! threads with 17 keys each, 2²⁴ keys take 514 µs in place of 472.
+//! of 6.77, but those of an order that needs more registers in 8.56 ms in place of 7.31. With buckets of 1024 keys on
+//! average, by 128 threads with 17 keys each, 2²⁴ keys take 514 µs in place of 472.
 //!
 //! **Cost.** Nine launches: twice a sample, the count, the starts and the move, then the buckets. Beyond 2²⁸ keys there
 //! are four rounds and seventeen launches. A round reads every key twice and writes it once,

@@ -8,10 +8,10 @@
 //!
 //! **Changed from the rung before.** `lsd-ballot` reads the keys twice per pass and launches three kernels; here a pass
 //! reads them once and is one launch. Lanes with the same digit are matched by an atomic `or` in shared memory, which
-//! takes fewer instructions than eight ballots as long as digits differ. Atomics of lanes with equal digits wait for each
-//! other, so a warp looks at its first row. If that has few different digits, the warp takes one vote per row for the
-//! most frequent digit and atomics for the others; ballots alone, if several digits are frequent; one vote for all rows,
-//! if there is a single digit.
+//! takes fewer instructions than eight ballots as long as digits differ. Atomics of lanes with equal digits wait for
+//! each other, so a warp looks at its first row. If that has few different digits, the warp takes one vote per row for
+//! the most frequent digit and atomics for the others; ballots alone, if several digits are frequent; one vote for all
+//! rows, if there is a single digit.
 //!
 //! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
 //! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at

@@ -25,9 +25,9 @@
 //!
 //! **Limits.** Up to [`MAX_KEYS`] keys of 32 bits, of any content, without values; other keys than unsigned words are
 //! mapped to such before and back after the sort. A bucket that is too large for a block, or of which too many keys
-//! agree in their next 13 bits, is sorted right but slowly: by digits from the last, in global memory, by the one block.
-//! There are at most 16 top bits, so beyond 2²⁸ keys all buckets are too large. Views start on multiples of 16 bytes;
-//! multiples of 128 are faster. There are fewer top bits where a block has less than 129 KiB of shared memory.
+//! agree in their next 13 bits, is sorted right but slowly: by digits from the last, in global memory, by the one
+//! block. There are at most 16 top bits, so beyond 2²⁸ keys all buckets are too large. Views start on multiples of 16
+//! bytes; multiples of 128 are faster. There are fewer top bits where a block has less than 129 KiB of shared memory.
 //!
 //! **Source.** Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort
 //! on GPUs" (2017), for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022), for what is

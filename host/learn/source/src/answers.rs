@@ -73,8 +73,8 @@ pub fn names(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
 mod tests {
     use super::*;
 
-    const SOLUTION: &str = "//! # 1 · Idea\n//! **Rung.** x.rs\n\nfn f() {\n    //[\n    one();\n    two();\n    //| // \
-                            Write this part.\n    //]\n}\n\n//? a?\n//? b\n//? `c`\n";
+    const SOLUTION: &str = "//! # 1 · Idea\n//! **Rung.** x.rs\n\nfn f() {\n    //[\n    one();\n    two();\n\
+                            \x20   //| // Write this part.\n    //]\n}\n\n//? a?\n//? b\n//? `c`\n";
 
     #[test]
     fn wrong_answers_are_written_and_a_stale_one_is_named_with_its_line() {

@@ -4,22 +4,22 @@
 //! do not. Which is the case is known once the digits are counted, and only on the device. So a launch can be a step of
 //! either sort: the launch that turns counts into starts decides, and the others read its decision.
 //!
-//! **Up to 2²⁰ keys.** `msd-skewed` splits an oversized bucket level by level, and its blocks wait for each other at the
-//! end of each phase. For so few keys that waiting is most of the time. On skewed keys `onesweep` is then faster: its
-//! time hardly depends on how keys are distributed. Both sorts begin with a count, so one count of all four digits serves
-//! both. Launches whose blocks exit at once are not free either: with three more of them a sort took 5 to 12 µs longer on
-//! an H200. Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a
-//! counter, sorted from the last digit in shared memory.
+//! **Up to 2²⁰ keys.** `msd-skewed` splits an oversized bucket level by level, and its blocks wait for each other at
+//! the end of each phase. For so few keys that waiting is most of the time. On skewed keys `onesweep` is then faster:
+//! its time hardly depends on how keys are distributed. Both sorts begin with a count, so one count of all four digits
+//! serves both. Launches whose blocks exit at once are not free either: with three more of them a sort took 5 to 12 µs
+//! longer on an H200. Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many
+//! share a counter, sorted from the last digit in shared memory.
 //!
 //! **More keys.** A count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and five of its kernels are replaced. The histogram counts nothing if a sample of the keys is skewed
-//! beyond doubt. The starts decide if the sample did not. For an LSD sort the first partition counts all digits instead,
-//! the second one does the first pass, and the split of oversized buckets does the other passes: a persistent kernel
-//! whose blocks take the tiles of a pass by a ticket, and wait for its end before the next. The first pass needs no order
-//! kept, since equal keys are alike, so it is a partition; with one partition alone, the last launch does it, too. A
-//! digit in which no two keys differ needs no pass. If keys differ in one digit alone, the counts are the result: each
-//! value is written as often as it was counted. The split goes on until no bit is left, so the launch that tallies is not
-//! needed.
+//! beyond doubt. The starts decide if the sample did not. For an LSD sort the first partition counts all digits
+//! instead, the second one does the first pass, and the split of oversized buckets does the other passes: a persistent
+//! kernel whose blocks take the tiles of a pass by a ticket, and wait for its end before the next. The first pass needs
+//! no order kept, since equal keys are alike, so it is a partition; with one partition alone, the last launch does it,
+//! too. A digit in which no two keys differ needs no pass. If keys differ in one digit alone, the counts are the
+//! result: each value is written as often as it was counted. The split goes on until no bit is left, so the launch that
+//! tallies is not needed.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! chosen.
@@ -37,9 +37,9 @@
 //! **Threads.** 512 per block, with 16 keys each in partitions and passes, and with 12 keys each in buckets. Buckets of
 //! more than [`MOST`] keys in all are sorted by 384 threads per block.
 //!
-//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; `msd-skewed` sorts more keys,
-//! and more keys of 64 bits than fit a block. A block of a pass waits, but only for tiles that running blocks have taken,
-//! never for a block that has yet to start.
+//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; `msd-skewed` sorts more
+//! keys, and more keys of 64 bits than fit a block. A block of a pass waits, but only for tiles that running blocks
+//! have taken, never for a block that has yet to start.
 //!
 //! **Source.** As for `onesweep` and `msd-skewed`; the choice on the device is ours.
 //!

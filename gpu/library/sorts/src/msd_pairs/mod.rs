@@ -6,19 +6,19 @@
 //! its bucket share, are replaced by its place in the bucket. So no two words are equal, an unstable sort of the words
 //! is a stable sort of the keys, and each word tells where its value lies.
 //!
-//! A key and its value lie side by side between passes: the runs that a tile writes are twice as long, and fewer sectors
-//! of memory are written in part. Ranks come from one word of shared memory for each half warp and digit: how many pairs
-//! had the digit before, and the set of lanes that have it now. Where many lanes have the same digit, two votes find
-//! them instead of atomics.
+//! A key and its value lie side by side between passes: the runs that a tile writes are twice as long, and fewer
+//! sectors of memory are written in part. Ranks come from one word of shared memory for each half warp and digit: how
+//! many pairs had the digit before, and the set of lanes that have it now. Where many lanes have the same digit, two
+//! votes find them instead of atomics.
 //!
-//! If a bucket is too large for a block, pairs are sorted by all digits, from the last one, as in `onesweep`. A sample of
-//! the keys tells that in nearly all cases, the histogram in the others. All launches are made, and those of the other
-//! sort exit early. Even a block that exits at once costs launch time, so all passes by digits share one persistent
-//! kernel. A digit in which no two keys differ takes no pass.
+//! If a bucket is too large for a block, pairs are sorted by all digits, from the last one, as in `onesweep`. A sample
+//! of the keys tells that in nearly all cases, the histogram in the others. All launches are made, and those of the
+//! other sort exit early. Even a block that exits at once costs launch time, so all passes by digits share one
+//! persistent kernel. A digit in which no two keys differ takes no pass.
 //!
-//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its peak,
-//! shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In the
-//! bucket sort it is shared memory (73 %; memory 57).
+//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its
+//! peak, shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In
+//! the bucket sort it is shared memory (73 %; memory 57).
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass

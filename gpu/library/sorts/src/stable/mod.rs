@@ -8,8 +8,8 @@
 //! Exchanges of neighbours alone, odd and even places in turn, never carry a key past an equivalent one.
 //!
 //! The course's `sample` distributes keys by atomics, in the order in which threads come. Here the move is the one of
-//! `onesweep`, with the bucket of a key for its digit, from the last tile to the first. The sort in registers takes more
-//! exchanges: 144 for 17 keys, where Batcher's network has 85.
+//! `onesweep`, with the bucket of a key for its digit, from the last tile to the first. The sort in registers takes
+//! more exchanges: 144 for 17 keys, where Batcher's network has 85.
 //!
 //! **Bottleneck.** By ncu on an H100, 2²⁸ keys by their low halves: in the move shared memory is at 75 % of its peak
 //! and memory at 54; in the sort of the buckets, which takes a third longer than both moves, at 41 and 16.
