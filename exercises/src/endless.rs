@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn the_readers_line_is_found_in_a_stack() {
         let stack = "   0: simt::look\n             at /a/simt/src/sim/mod.rs:129:5\n\
-                     \x20  1: answer::merge\n             at ./src/bin/../../answers/35_x.rs:42:9\n   2: f\n             at ./src/bin/../../answers/1.rs:2:3\n";
+                     \x20  1: answer::merge\n\
+                     \x20            at ./src/bin/../../answers/35_x.rs:42:9\n   2: f\n\
+                     \x20            at ./src/bin/../../answers/1.rs:2:3\n";
         assert_eq!(in_answer(stack).as_deref(), Some("src/bin/../../answers/35_x.rs:42:9"));
         assert_eq!(in_answer("   0: f\n             at /rustc/x.rs:1:2\n"), None);
     }

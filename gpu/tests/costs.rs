@@ -845,8 +845,8 @@ fn a_persistent_product() {
          that, copies in global memory of operands that are not taken as they are; scratch memory as large as both. \
          One barrier per block; one launch, one more if an operand is copied, and one more if blocks add to C. In a \
          cluster two cluster barriers and one more of the multiplying warps; a block writes 4·ROWS·COLUMNS bytes of \
-         sums to shared memory, and reads as many, from all. Half tiles have ROWS/2 rows, and two stages more per block, \
-         each of two thirds of the bytes.",
+         sums to shared memory, and reads as many, from all. Half tiles have ROWS/2 rows, and two stages more per \
+         block, each of two thirds of the bytes.",
     );
     let of = |(m, n, k): (u32, u32, u32), blocks: u32| {
         let mut cost = cost_of_product(&RUNG, (m, n, k));

@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn members_are_read_with_their_folders_and_what_they_need() {
         let json = r#"{"workspace_root":"/r","packages":[
-            {"name":"rungs-odd-even","manifest_path":"/r/gpu/odd_even/Cargo.toml","dependencies":[{"name":"simt","kind":null},{"name":"rungs","kind":"dev"}]},
+            {"name":"rungs-odd-even","manifest_path":"/r/gpu/odd_even/Cargo.toml",
+             "dependencies":[{"name":"simt","kind":null},{"name":"rungs","kind":"dev"}]},
             {"name":"rungs-kernels","manifest_path":"/r/gpu/Cargo.toml","dependencies":[]}]}"#;
         let members = parse(json).unwrap();
         assert_eq!((&*members[0].folder, &members[0].dependencies[..]), ("gpu/odd_even", &["simt".to_string()][..]));
