@@ -22,8 +22,7 @@ fn root() -> PathBuf {
 fn kernel_sources() -> Vec<PathBuf> {
     let folders = |path: &str| fs::read_dir(root().join(path)).unwrap().map(|entry| entry.unwrap().path());
     let mut all: Vec<_> = folders("gpu").chain(folders("gpu/library")).map(|folder| folder.join("src")).collect();
-    // What tests share is no kernel.
-    all.retain(|source| source.is_dir() && !source.ends_with("testing/src"));
+    all.retain(|source| source.is_dir());
     all.sort();
     assert!(all.len() > 12, "{all:?}");
     all
