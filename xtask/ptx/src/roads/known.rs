@@ -24,8 +24,8 @@ const ATOMICS: &str = "atomic operations";
 const BARRIERS: &str = "block barriers";
 
 /// Kernels with the widest tiles, which have narrow ones too.
-const WIDEST: &str = "matmul_tensor_map_nn_* matmul_tensor_map_nt_* matmul_tensor_map_tn_* matmul_tensor_map_tt_* \
-                      matmul_tensor_cluster_*";
+const WIDEST: &str = "product_half_hopper_nn_* product_half_hopper_nt_* product_half_hopper_tn_* product_half_hopper_tt_* \
+                      product_half_cluster_*";
 
 const KNOWN: &[Known] = &[
     // The warps vote in each round of the network.
@@ -37,23 +37,23 @@ const KNOWN: &[Known] = &[
     Known("histogram_bank_private_u8", ATOMICS, [68, 69], Why::Unrolled),
     // The thread that copies has a loop for each of the ways in which A and B may come; LLVM 7 has one where the source
     // has a branch in each round, and the last round apart.
-    Known("matmul_producer_consumer", MBARRIERS, [23, 31], Why::OnBothArms),
-    Known("matmul_producer_consumer", COPIES, [8, 14], Why::OnBothArms),
-    Known("matmul_producer_consumer_by_2 matmul_producer_consumer_by_3", MBARRIERS, [23, 31], Why::OnBothArms),
-    Known("matmul_producer_consumer_by_4 matmul_producer_consumer_by_8", MBARRIERS, [23, 31], Why::OnBothArms),
-    Known("matmul_producer_consumer_by_2 matmul_producer_consumer_by_3", COPIES, [8, 14], Why::OnBothArms),
-    Known("matmul_producer_consumer_by_4 matmul_producer_consumer_by_8", COPIES, [8, 14], Why::OnBothArms),
-    Known("matmul_producer_consumer_half_*", MBARRIERS, [25, 35], Why::OnBothArms),
-    Known("matmul_producer_consumer_half_*", COPIES, [12, 20], Why::OnBothArms),
+    Known("product_fp32_hopper", MBARRIERS, [23, 31], Why::OnBothArms),
+    Known("product_fp32_hopper", COPIES, [8, 14], Why::OnBothArms),
+    Known("product_fp32_hopper_by_2 product_fp32_hopper_by_3", MBARRIERS, [23, 31], Why::OnBothArms),
+    Known("product_fp32_hopper_by_4 product_fp32_hopper_by_8", MBARRIERS, [23, 31], Why::OnBothArms),
+    Known("product_fp32_hopper_by_2 product_fp32_hopper_by_3", COPIES, [8, 14], Why::OnBothArms),
+    Known("product_fp32_hopper_by_4 product_fp32_hopper_by_8", COPIES, [8, 14], Why::OnBothArms),
+    Known("product_fp32_hopper_half_*", MBARRIERS, [25, 35], Why::OnBothArms),
+    Known("product_fp32_hopper_half_*", COPIES, [12, 20], Why::OnBothArms),
     // The same, for tiles that are narrow and others: a round copies another number of boxes.
-    Known("matmul_tensor_map_nn_* matmul_tensor_map_tn_*", MBARRIERS, [20, 18], Why::OnBothArms),
-    Known("matmul_tensor_map_nn_*", COPIES, [31, 23], Why::OnBothArms),
-    Known("matmul_tensor_map_tn_*", COPIES, [34, 25], Why::OnBothArms),
-    Known("matmul_tensor_cluster_nt_* matmul_tensor_cluster_tt_*", MBARRIERS, [20, 18], Why::OnBothArms),
-    Known("matmul_tensor_cluster_nn_*", COPIES, [25, 22], Why::OnBothArms),
-    Known("matmul_tensor_cluster_nt_*", COPIES, [22, 19], Why::OnBothArms),
-    Known("matmul_tensor_cluster_tn_*", COPIES, [28, 25], Why::OnBothArms),
-    Known("matmul_tensor_cluster_tt_*", COPIES, [25, 21], Why::OnBothArms),
+    Known("product_half_hopper_nn_* product_half_hopper_tn_*", MBARRIERS, [20, 18], Why::OnBothArms),
+    Known("product_half_hopper_nn_*", COPIES, [31, 23], Why::OnBothArms),
+    Known("product_half_hopper_tn_*", COPIES, [34, 25], Why::OnBothArms),
+    Known("product_half_cluster_nt_* product_half_cluster_tt_*", MBARRIERS, [20, 18], Why::OnBothArms),
+    Known("product_half_cluster_nn_*", COPIES, [25, 22], Why::OnBothArms),
+    Known("product_half_cluster_nt_*", COPIES, [22, 19], Why::OnBothArms),
+    Known("product_half_cluster_tn_*", COPIES, [28, 25], Why::OnBothArms),
+    Known("product_half_cluster_tt_*", COPIES, [25, 21], Why::OnBothArms),
     // The loop of the warps that multiply: no wide tile follows a narrow one, so LLVM 7 has a loop for these behind the
     // one for those.
     Known(WIDEST, "votes", [2, 2], Why::InARow),
@@ -61,9 +61,9 @@ const KNOWN: &[Known] = &[
     Known(WIDEST, "products by four warps", [16, 16], Why::InARow),
     Known(WIDEST, "stores of fragments", [20, 20], Why::InARow),
     // Matrices whose rows are aligned, and others: LLVM 7 has the loop along k for both.
-    Known("matmul_tensor_mma", COPIES, [106, 236], Why::OnBothArms),
-    Known("matmul_three_tf32", COPIES, [82, 180], Why::OnBothArms),
-    Known("matmul_three_tf32_small", COPIES, [58, 124], Why::OnBothArms),
+    Known("product_tf32", COPIES, [106, 236], Why::OnBothArms),
+    Known("product_three_tf32", COPIES, [82, 180], Why::OnBothArms),
+    Known("product_three_tf32_small", COPIES, [58, 124], Why::OnBothArms),
     Known(
         "merge_multi_way_merge8 merge_multi_way_merge8_greater merge_multi_way_merge8_low merge_multi_way_merge8_u64",
         COPIES,
@@ -104,13 +104,13 @@ const KNOWN: &[Known] = &[
     Known("radix_either_many_second_mapped", ATOMICS, [82, 106], Why::Unrolled),
     Known("radix_either_rest", ATOMICS, [108, 124], Why::Unrolled),
     Known(
-        "radix_msd_buckets_histogram_bytes radix_msd_buckets_histogram_bytes_mapped",
+        "radix_msd_skewed_histogram_bytes radix_msd_skewed_histogram_bytes_mapped",
         ATOMICS,
         [104, 120],
         Why::Unrolled,
     ),
     Known(
-        "radix_msd_buckets_histogram_bytes_u64 radix_msd_buckets_histogram_bytes_u64_mapped",
+        "radix_msd_skewed_histogram_bytes_u64 radix_msd_skewed_histogram_bytes_u64_mapped",
         ATOMICS,
         [64, 80],
         Why::Unrolled,
@@ -122,15 +122,15 @@ const KNOWN: &[Known] = &[
         Why::Unrolled,
     ),
     Known(
-        "radix_msd_buckets_partition radix_msd_buckets_partition_mapped radix_msd_buckets_partition_wide \
-         radix_msd_buckets_partition_wide_mapped",
+        "radix_msd_skewed_partition radix_msd_skewed_partition_mapped radix_msd_skewed_partition_wide \
+         radix_msd_skewed_partition_wide_mapped",
         ATOMICS,
         [41, 57],
         Why::Unrolled,
     ),
-    Known("radix_msd_buckets_partition_u64 radix_msd_buckets_partition_wide_u64", ATOMICS, [25, 37], Why::Unrolled),
+    Known("radix_msd_skewed_partition_u64 radix_msd_skewed_partition_wide_u64", ATOMICS, [25, 37], Why::Unrolled),
     Known(
-        "radix_msd_buckets_partition_u64_mapped radix_msd_buckets_partition_wide_u64_mapped",
+        "radix_msd_skewed_partition_u64_mapped radix_msd_skewed_partition_wide_u64_mapped",
         ATOMICS,
         [21, 37],
         Why::Unrolled,
@@ -150,15 +150,15 @@ const KNOWN: &[Known] = &[
 ];
 
 /// Kernels of which one thread fills a ring of stages, and how often each compiler has a round of its loop along k: the
-/// default backend two rounds at a time and the last by itself, rust-cuda one. Where the tiles of `tensor-map` may be
+/// default backend two rounds at a time and the last by itself, rust-cuda one. Where the tiles of `half-hopper` may be
 /// narrow, LLVM 7 has a loop for these and one for the others, if they differ.
 const ROUNDS: &[(&str, [u32; 2])] = &[(
-    "matmul_mixed matmul_mixed_middle matmul_mixed_narrow matmul_tensor_group matmul_tensor_group_bf16 \
-     matmul_tensor_group_f16 matmul_tensor_group_middle matmul_tensor_group_middle_* matmul_tensor_group_narrow \
-     matmul_tensor_group_narrow_* matmul_tensor_map_middle_* matmul_tensor_map_narrow_* matmul_tensor_map_small_* \
-     matmul_tensor_map_nt_* matmul_tensor_map_tt_* matmul_tensor_registers_* matmul_three_tf32_group \
-     matmul_three_tf32_group_held matmul_three_tf32_group_held_pair matmul_three_tf32_group_middle \
-     matmul_three_tf32_group_narrow matmul_three_tf32_group_pair",
+    "product_mixed product_mixed_middle product_mixed_narrow product_packed product_packed_bf16 \
+     product_packed_f16 product_packed_middle product_packed_middle_* product_packed_narrow \
+     product_packed_narrow_* product_half_hopper_middle_* product_half_hopper_narrow_* product_half_hopper_small_* \
+     product_half_hopper_nt_* product_half_hopper_tt_* product_tensor_registers_* product_three_tf32_group \
+     product_three_tf32_group_held product_three_tf32_group_held_pair product_three_tf32_group_middle \
+     product_three_tf32_group_narrow product_three_tf32_group_pair",
     [3, 1],
 )];
 
@@ -171,7 +171,7 @@ const SPILLS: &[(&str, u32)] = &[
         "bitonic_register_step_sort odd_even_bitonic_blocks_sort radix_lsd_blocks_scatter radix_lsd_blocks_scatter_u64",
         8,
     ),
-    ("bitonic_register_step_strides matmul_thread_column matmul_three_tf32", 16),
+    ("bitonic_register_step_strides product_fp64 product_three_tf32", 16),
     ("radix_msd_buckets_bucket_sort radix_msd_buckets_bucket_sort_mapped", 24),
     (
         "bitonic_backwards_merge bitonic_backwards_merge_small bitonic_strides_merge bitonic_strides_merge_small \
@@ -179,16 +179,16 @@ const SPILLS: &[(&str, u32)] = &[
         32,
     ),
     (
-        "radix_msd_buckets_partition radix_msd_buckets_partition_mapped radix_msd_buckets_partition_wide \
-         radix_msd_buckets_partition_wide_mapped radix_msd_skewed_bucket_sort radix_msd_skewed_bucket_sort_mapped",
+        "radix_msd_skewed_partition radix_msd_skewed_partition_mapped radix_msd_skewed_partition_wide \
+         radix_msd_skewed_partition_wide_mapped radix_msd_skewed_bucket_sort radix_msd_skewed_bucket_sort_mapped",
         32,
     ),
     ("radix_either_many_first", 8),
     ("radix_either_many_second radix_either_many_second_mapped", 32),
     // What a closure captures, which LLVM 7 does not split into registers. Of the 12 bytes ptxas makes registers.
-    ("matmul_tensor_group_pack matmul_tensor_group_pack_bf16 matmul_tensor_group_pack_f16", 12),
-    ("matmul_mixed_pack matmul_three_tf32_group_pack", 32),
-    ("matmul_producer_consumer", 40),
+    ("product_packed_pack product_packed_pack_bf16 product_packed_pack_f16", 12),
+    ("product_mixed_pack product_three_tf32_group_pack", 32),
+    ("product_fp32_hopper", 40),
     ("merge_sample_count_low", 48),
 ];
 

@@ -125,7 +125,7 @@ fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
 /// Of two arms of a branch in a loop one compiler makes two loops. A copy is a fault there too.
 #[test]
 fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
-    let name = "matmul_tensor_map_nn_bf16";
+    let name = "product_half_hopper_nn_bf16";
     assert_eq!(known::why(name, "votes", [2, 2]), Some(Why::InARow));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
@@ -144,9 +144,9 @@ fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
 /// Rounds of the loop in which one thread fills a ring may be other numbers, and nothing else of it.
 #[test]
 fn rounds_of_a_ring_s_loop_are_known_by_the_kernel() {
-    let name = "matmul_tensor_map_small_nn_bf16";
+    let name = "product_half_hopper_small_nn_bf16";
     assert_eq!(known::rounds(name), Some([3, 1]));
-    assert_eq!(known::rounds("matmul_tensor_map_nn_bf16"), None);
+    assert_eq!(known::rounds("product_half_hopper_nn_bf16"), None);
     let round = "mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r1], %r2;\n\
                  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], %r3;\n\
                  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1], %r5, [%r1];\n";
@@ -205,7 +205,7 @@ fn an_unconverted_address_of_shared_memory_is_found() {
 
 #[test]
 fn local_memory_is_known_of_one_compiler() {
-    let kernel = "matmul_thread_column";
+    let kernel = "product_fp64";
     assert!(spills(&RUST_CUDA, kernel) > 0);
     assert_eq!(spills(RUSTC, kernel), 0);
     assert_eq!(spills(&RUST_CUDA, "matmul_thread"), 0);
