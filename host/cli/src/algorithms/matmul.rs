@@ -293,7 +293,7 @@ const PEERS: [(&str, Precision); 2] =
 /// The peer that is as imprecise as a rung's products of `f32`; none for a rung that is as precise as that, and for
 /// products of other types.
 pub(crate) fn peer_of_its_precision(rung: &Rung, dtype: &str) -> Option<&'static str> {
-    let entry = rungs_kernels::products::LADDER.get(rung.name).filter(|entry| std::ptr::eq(&entry.rung, rung))?;
+    let entry = rungs_kernels::ladders::MATMUL.get(rung.name).filter(|entry| std::ptr::eq(&entry.rung, rung))?;
     if dtype != Dtype::F32.name() {
         return None;
     }
@@ -418,10 +418,11 @@ mod tests {
                 .map(|rung| rung.name)
                 .collect()
         };
-        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 2);
+        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 5);
         assert_eq!(takes(Dtype::F64), ["any-type", "fp64"]);
         assert_eq!(takes(Dtype::F16), ["packed", "half-hopper", "half-cluster"]);
-        assert_eq!(takes(Dtype::Bf16), ["packed", "half-hopper", "half-cluster"]);
+        let course = ["tensor-group", "tensor-map", "tensor-cluster"];
+        assert_eq!(takes(Dtype::Bf16), [&course[..], &["packed", "half-hopper", "half-cluster"]].concat());
         let asked = Parameters { precision: Some(Precision::F32), ..parameters };
         let why = family.refusal(family.rung("fp32").unwrap(), size, Dtype::F64, &asked, engine.device());
         assert!(why.unwrap().contains("products of f32, not of f64"));
