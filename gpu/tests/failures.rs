@@ -16,7 +16,7 @@ use rungs_kernels::ladder::{cubes, histogram, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
-use simt::{Geometry, Parameters, f16, thread};
+use simt::{Geometry, Parameters, bf16, f16, thread};
 use std::cell::Cell;
 use std::fmt::Debug;
 
@@ -194,7 +194,11 @@ const COLUMNS: u32 = 37;
 
 /// With elements of `f32`, or of `f16` where the rung takes no others.
 fn multiplies(entry: &'static Entry<Matmul>) -> Case {
-    if entry.run.f32() { multiplies_of::<f32>(entry, |x| x) } else { multiplies_of(entry, f16::from_f32) }
+    match (entry.run.f32(), entry.run.f16()) {
+        (true, _) => multiplies_of::<f32>(entry, |x| x),
+        (false, Some(_)) => multiplies_of(entry, f16::from_f32),
+        (false, None) => multiplies_of(entry, bf16::from_f32),
+    }
 }
 
 fn multiplies_of<T: Multiplied + PartialEq + Debug>(entry: &'static Entry<Matmul>, of: fn(f32) -> T) -> Case {
@@ -203,8 +207,10 @@ fn multiplies_of<T: Multiplied + PartialEq + Debug>(entry: &'static Entry<Matmul
         let rows = n / 100;
         let sizes = Sizes { m: rows, n: COLUMNS, k: INNER };
         let (mut sequence, mut run) = (entry.multiplier::<T>(on, sizes)?, 0);
-        // Rows begin on multiples of 16 bytes if elements have 16 bits: the copy engine takes no others.
-        let stride = |columns: u32| if size_of::<T>() == 2 { columns.next_multiple_of(8) } else { columns };
+        // Rows begin on multiples of 16 bytes if elements have 16 bits: TMA takes no others. The course's products take
+        // rows without gaps.
+        let gaps = size_of::<T>() == 2 && !entry.run.is_plain();
+        let stride = move |columns: u32| if gaps { columns.next_multiple_of(8) } else { columns };
         // Two sets of matrices, each for two runs on end: a rung may keep what it wrote about the matrices of the run
         // before. Then a run that fails is on other matrices than the run before it, and the next is on its matrices.
         let matrix_of = |rows, columns| Buffer::new(&vec![of(0.0); (rows * stride(columns)) as usize], 0);
@@ -285,7 +291,7 @@ fn cases() -> Vec<Case> {
         cases.extend([counts::<u8>(entry), counts::<u32>(entry)]);
     }
     cases.extend(rungs_kernels::cubes::LADDER.rungs.iter().map(|entry| adds_cubes(entry)));
-    cases.extend(rungs_kernels::products::LADDER.rungs.iter().map(|entry| multiplies(entry)));
+    cases.extend(rungs_kernels::ladders::MATMUL.rungs.iter().map(|entry| multiplies(entry)));
     cases.extend(rungs_kernels::saxpy::LADDER.rungs.iter().map(|entry| adds_scaled(entry)));
     cases
 }

@@ -3,7 +3,7 @@
 
 use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Ladder, Rung};
-use rungs_kernels::{bitonic, bubble, cubes, histogram, ladders, odd_even, products, reduce, saxpy, scan};
+use rungs_kernels::{bitonic, bubble, cubes, histogram, ladders, odd_even, reduce, saxpy, scan};
 pub use rungs_testing::*;
 
 /// The ladders of sorts.
@@ -17,7 +17,7 @@ pub fn families() -> Vec<(&'static str, Vec<&'static Rung>)> {
         rungs_of(&scan::LADDER),
         rungs_of(&histogram::LADDER),
         rungs_of(&cubes::LADDER),
-        rungs_of(&products::LADDER),
+        rungs_of(&*ladders::MATMUL),
         rungs_of(&saxpy::LADDER),
     ];
     SORTS.map(rungs_of).into_iter().chain(others).collect()
