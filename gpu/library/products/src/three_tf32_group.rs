@@ -21,10 +21,11 @@
 //! multiplies half of k.
 //!
 //! **Limits.** As `packed`, but for the precision: the error is no larger than that of sums in `f32`. Elements of
-//! 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; a residual below 2⁻¹²⁶ may be lost. A is taken as it
-//! is if it is not transposed and its address and row stride are multiples of 16 bytes. The width of tiles, whether k is
-//! halved and how residuals of A are rounded depend on the sides, on the number of SMs and on whether A is taken as it
-//! is; so do the last bits. The first product of an A that is not taken as it is may allocate the memory of its copy.
+//! 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; a residual below 2⁻¹²⁶ may be lost. A is taken as
+//! it is if it is not transposed and its address and row stride are multiples of 16 bytes. The width of tiles, whether
+//! k is halved and how residuals of A are rounded depend on the sides, on the number of SMs and on whether A is taken
+//! as it is; so do the last bits. The first product of an A that is not taken as it is may allocate the memory of its
+//! copy.
 //!
 //! **Source.** As `three-tf32`. Our own prototype in CUDA C++.
 

@@ -24,8 +24,8 @@ const ATOMICS: &str = "atomic operations";
 const BARRIERS: &str = "block barriers";
 
 /// Kernels with the widest tiles, which have narrow ones too.
-const WIDEST: &str = "product_half_hopper_nn_* product_half_hopper_nt_* product_half_hopper_tn_* product_half_hopper_tt_* \
-                      product_half_cluster_*";
+const WIDEST: &str = "product_half_hopper_nn_* product_half_hopper_nt_* product_half_hopper_tn_* \
+                      product_half_hopper_tt_* product_half_cluster_*";
 
 const KNOWN: &[Known] = &[
     // The warps vote in each round of the network.
