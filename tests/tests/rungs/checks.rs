@@ -148,6 +148,18 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // One tile per block, and several.
     ("matmul", &["producer-consumer"], &[product(300, 140, 20), product(600, 260, 12).schedules(4)]),
     ("matmul", &["fp64"], &[product(150, 140, 60), product(150, 140, 60).typed(Dtype::F64)]),
+    ("matmul", &["tensor-mma"], &[product(150, 140, 60)]),
+    (
+        "matmul",
+        &["tensor-group"],
+        &[product(136, 264, 72).typed(Dtype::Bf16), product(100, 130, 71).typed(Dtype::Bf16)],
+    ),
+    // Tiles that are not full, and more of them than blocks.
+    (
+        "matmul",
+        &["tensor-map", "tensor-cluster"],
+        &[product(136, 264, 72).typed(Dtype::Bf16), product(520, 520, 136).typed(Dtype::Bf16).schedules(2)],
+    ),
     ("matmul", &["fp32"], &[product(150, 140, 60)]),
     ("matmul", &["tf32"], &[product(150, 140, 60)]),
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
