@@ -268,7 +268,7 @@ fn run_tests(all: bool) -> Result<()> {
 }
 
 fn all_tests() -> Command {
-    let mut tests = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let mut tests = program::with_ptx(shell::cargo(&["test", "--workspace", "--no-fail-fast"]));
     // Set by a person, it would prove less.
     tests.env_remove(test_rung::SCHEDULES);
     tests
