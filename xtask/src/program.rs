@@ -19,8 +19,8 @@ pub fn build_with_tests() -> Result<()> {
     Ok(())
 }
 
-/// A command that builds the program with PTX, which a debug build without a GPU has not: tests on a made-up driver load
-/// it. It is that of the step before, kept by the contents of the sources.
+/// A command that builds the program with PTX, which a debug build without a GPU has not: tests on a made-up driver
+/// load it. It is that of the step before, kept by the contents of the sources.
 pub fn with_ptx(mut command: Command) -> Command {
     command.env(rungs_ptx::ARCHES_VARIABLE, "sm_90a");
     command
