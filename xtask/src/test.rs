@@ -232,7 +232,7 @@ fn build_fresh_ptx(all: bool) -> Result<()> {
 
 /// The trials of the touched families, on the simulator and under checks.
 fn checks() -> Result<()> {
-    let trials = test_rung::trials()?;
+    let trials = test_rung::trials(runner(&["--list"]))?;
     let families = test_rung::families(&trials);
     let touched = match families::changed() {
         Some(paths) => families::touched(&paths, &families::members()?, &families),
@@ -243,7 +243,7 @@ fn checks() -> Result<()> {
         return Ok(());
     }
     println!("touched: {}", touched.iter().cloned().collect::<Vec<_>>().join(", "));
-    let mut command = test_rung::runner(&without(&families.difference(&touched).cloned().collect()));
+    let mut command = runner(&without(&families.difference(&touched).cloned().collect()));
     command.env(test_rung::SCHEDULES, SHORT_SCHEDULES);
     shell::run(command)
 }
@@ -258,13 +258,18 @@ fn without(families: &BTreeSet<String>) -> Vec<String> {
 fn run_tests(all: bool) -> Result<()> {
     let mut tests = all_tests();
     if !all {
-        tests.arg("--").args(without(&test_rung::families(&test_rung::trials()?)));
+        tests.arg("--").args(without(&test_rung::families(&test_rung::trials(runner(&["--list"]))?)));
     }
     // Only a run of all installs one.
     if let Some(browser) = if all { browser::find_or_install().ok() } else { browser::find() } {
         tests.env("RUNGS_CHROMIUM", browser);
     }
     shell::run(tests)
+}
+
+/// With the same PTX as all other tests: without, cargo would compile the library again, here and once more for them.
+fn runner<S: AsRef<str>>(args: &[S]) -> Command {
+    program::with_ptx(test_rung::runner(args))
 }
 
 fn all_tests() -> Command {
@@ -353,6 +358,17 @@ mod tests {
     fn trials_on_a_gpu_are_left_out_by_no_run() {
         let families = ["odd-even".to_string()].into();
         assert_eq!(without(&families), ["--skip", "simulator::odd-even::", "--skip", "checked::odd-even::"]);
+    }
+
+    /// Commands that differ in this would compile the library again for each other.
+    #[test]
+    fn all_commands_build_with_the_same_ptx() {
+        let ptx = |command: &Command| -> Vec<_> {
+            let all = command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)));
+            all.filter(|(name, _)| name == rungs_ptx::ARCHES_VARIABLE).collect()
+        };
+        assert_eq!(ptx(&runner(&["--list"])), ptx(&all_tests()));
+        assert_eq!(ptx(&all_tests()).len(), 1);
     }
 
     /// What a person set would lower the number of schedules in a run of all.

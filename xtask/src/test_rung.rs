@@ -20,7 +20,7 @@ pub fn run(names: &[String]) -> Result<()> {
     for member in members.iter().filter(|m| m.family().is_some_and(|family| families.contains(&*family))) {
         shell::run_shown(shell::cargo(&["test", "--package", &member.name]))?;
     }
-    let trials = trials()?;
+    let trials = trials(runner(&["--list"]))?;
     let chosen = names.iter().map(|name| chosen(&trials, name)).collect::<Result<Vec<_>>>()?;
     chosen.iter().try_for_each(|arguments| shell::run_shown(runner(arguments)))
 }
@@ -35,9 +35,8 @@ pub fn runner<S: AsRef<str>>(args: &[S]) -> Command {
     command
 }
 
-/// The names of all trials.
-pub fn trials() -> Result<Vec<String>> {
-    let list = runner(&["--list"]);
+/// The names of all trials, by the runner's list of them.
+pub fn trials(list: Command) -> Result<Vec<String>> {
     println!("\n$ {}", shell::text(&list));
     let list = shell::capture(list)?;
     Ok(list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_string).collect())
