@@ -7,7 +7,9 @@ extern crate std;
 
 pub use rungs_bitonic as bitonic;
 pub use rungs_bubble as bubble;
-pub use rungs_common::{aligned, encode, keys, operator, order, places, rung, state, transform, verify, wait};
+#[cfg(not(target_os = "cuda"))]
+pub use rungs_common::rung;
+pub use rungs_common::{aligned, encode, keys, operator, order, places, state, transform, verify, wait};
 pub use rungs_cubes as cubes;
 pub use rungs_histogram as histogram;
 pub use rungs_matmul as matmul;
