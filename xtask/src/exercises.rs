@@ -88,7 +88,8 @@ pub fn test() -> Result<()> {
         cargo
     };
     shell::run(cargo(&["fmt", "--all", "--check"]))?;
-    let mut format = shell::command("rustfmt", &["--check", "--edition", "2024"]);
+    let mut format = shell::command("rustfmt", &["--check", "--edition", "2024", "--config-path"]);
+    format.arg(project::root()); // the answers lie in the target folder, which may be anywhere
     format.args(files(&folder.path().join("checks"))?).args(all_answers(&folder)?.iter().map(|answer| &answer.file));
     shell::run(format)?;
     let proof = ["--locked", "--package", "rungs-exercises-proof"];
