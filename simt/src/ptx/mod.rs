@@ -85,9 +85,14 @@ unsafe extern "C" {
     fn redux_xor(value: i32, mask: i32) -> i32;
 }
 
+/// What an intrinsic with two results returns.
+#[cfg(not(sm_90a))]
+#[repr(C)]
+struct Two(f64, f64);
+
 /// What an intrinsic with four results returns.
 #[repr(C)]
-struct Four(f32, f32, f32, f32);
+struct Four<T = f32>(T, T, T, T);
 
 // This way of calling passes a struct as LLVM's struct, which the intrinsic wants.
 unsafe extern "unadjusted" {
@@ -124,11 +129,11 @@ unsafe extern "unadjusted" {
         c1: f64,
         c2: f64,
         c3: f64,
-    ) -> (f64, f64, f64, f64);
+    ) -> Four<f64>;
 
     #[cfg(not(sm_90a))]
     #[link_name = "llvm.nvvm.mma.m8n8k4.row.col.f64"]
-    fn mma_m8n8k4_f64(a: f64, b: f64, c0: f64, c1: f64) -> (f64, f64);
+    fn mma_m8n8k4_f64(a: f64, b: f64, c0: f64, c1: f64) -> Two;
 }
 
 /// The machine that PTX runs on.
@@ -364,8 +369,9 @@ impl Machine for Ptx {
         [c0, c1, c2, c3]: [f64; 4],
     ) -> [f64; 4] {
         // SAFETY: as for `mma_tf32`.
-        let d = unsafe { mma_m16n8k16_f64(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, c0, c1, c2, c3) };
-        d.into()
+        let Four(d0, d1, d2, d3) =
+            unsafe { mma_m16n8k16_f64(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, c0, c1, c2, c3) };
+        [d0, d1, d2, d3]
     }
 
     #[cfg(not(sm_90a))]
@@ -374,8 +380,8 @@ impl Machine for Ptx {
         crate::unroll::<4>(|q| {
             // SAFETY: as for `mma_tf32`.
             unsafe {
-                (c0, c1) = mma_m8n8k4_f64(a[2 * q], b[q], c0, c1);
-                (c2, c3) = mma_m8n8k4_f64(a[2 * q + 1], b[q], c2, c3);
+                Two(c0, c1) = mma_m8n8k4_f64(a[2 * q], b[q], c0, c1);
+                Two(c2, c3) = mma_m8n8k4_f64(a[2 * q + 1], b[q], c2, c3);
             }
         });
         [c0, c1, c2, c3]
