@@ -74,15 +74,21 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         let mut sums: Sums<DOWN, ALONG> = [[[0.0; 4]; ALONG]; DOWN];
         let steps = shape.k.div_ceil(DEPTH);
         unroll::<{ STAGES as usize - 1 }>(|step| Self::copy(task, step as u32, steps, packs));
-        let mut step = 0;
-        while step < steps {
+        if steps > 0 {
             async_copy::wait::<{ STAGES - 2 }>();
-            // The copies of all threads to this stage are complete; and all threads have multiplied the stage before,
-            // which is filled again next.
-            thread::sync_threads();
-            Self::copy(task, step + STAGES - 1, steps, packs);
-            Self::multiply(step % STAGES, &mut sums);
-            step += 1;
+            thread::sync_threads(); // the copies of all threads to the first stage are complete
+            let mut held = Self::load(0);
+            let mut step = 0;
+            while step < steps {
+                async_copy::wait::<{ STAGES - 3 }>();
+                // The copies of all threads to the next stage are complete, from which the first fragments are loaded
+                // below; and all threads have multiplied the stage before this, which is filled again next.
+                thread::sync_threads();
+                Self::copy(task, step + STAGES - 1, steps, packs);
+                // Behind the last step, its own stage again: nobody uses what is loaded.
+                Self::multiply(step % STAGES, (step + 1).min(steps - 1) % STAGES, &mut held, &mut sums);
+                step += 1;
+            }
         }
         Self::store(task, &sums);
     }
@@ -122,15 +128,36 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         (row, column, lane / 4, lane % 4)
     }
 
-    /// Adds the products of a stage to the lane's sums.
+    /// The fragments with which a stage begins: the first of A, and all of B.
     #[inline(always)]
-    fn multiply(stage: u32, sums: &mut Sums<DOWN, ALONG>) {
+    fn load(stage: u32) -> (FragmentB64, [FragmentA64; ALONG]) {
         let ((tile_a, tile_b), (row, column, g, t)) = (Self::tiles(stage), Self::place_of_lane());
         let mut of_b = [[0.0; 8]; ALONG];
         unroll::<ALONG>(|j| of_b[j] = Self::load_b(tile_b, t, column / 2 + j as u32 * 8 + g));
+        (load_a(tile_a, row + g, t), of_b)
+    }
+
+    /// Adds the products of a stage to the lane's sums. Each fragment is loaded while the MMAs before it run, those with
+    /// which the next stage begins too: the tensor cores need not wait at the barrier.
+    #[inline(always)]
+    fn multiply(
+        stage: u32,
+        next: u32,
+        (of_a, of_b): &mut (FragmentB64, [FragmentA64; ALONG]),
+        sums: &mut Sums<DOWN, ALONG>,
+    ) {
+        let ((tile_a, _), (next_a, next_b)) = (Self::tiles(stage), Self::tiles(next));
+        let (row, column, g, t) = Self::place_of_lane();
         unroll::<DOWN>(|i| {
-            let of_a = load_a(tile_a, row + i as u32 * 8 + g, t);
-            unroll::<ALONG>(|j| sums[i][j] = mma::multiply_add_f64(of_b[j], of_a, sums[i][j]));
+            let last = i + 1 == DOWN;
+            let ahead = if last { load_a(next_a, row + g, t) } else { load_a(tile_a, row + (i as u32 + 1) * 8 + g, t) };
+            unroll::<ALONG>(|j| {
+                sums[i][j] = mma::multiply_add_f64(of_b[j], *of_a, sums[i][j]);
+                if last {
+                    of_b[j] = Self::load_b(next_b, t, column / 2 + j as u32 * 8 + g);
+                }
+            });
+            *of_a = ahead;
         });
     }
 
