@@ -65,7 +65,7 @@ impl Multiplies for Plain {
     }
 
     fn f32(&self) -> bool {
-        !matches!(self.0, Multiply::Bf16(_))
+        matches!(self.0, Multiply::F32(_) | Multiply::Tf32(_))
     }
 
     fn precision(&self) -> Precision {
@@ -75,12 +75,16 @@ impl Multiplies for Plain {
     fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
         match self.0 {
             Multiply::F32(multiply) | Multiply::Tf32(multiply) => Ok(launches(multiply)),
-            Multiply::Bf16(_) => Err(Failed::Unsuitable("this rung multiplies matrices of bf16".into())),
+            _ => Err(other_type()),
         }
     }
 
     fn bf16(&self) -> Option<&dyn MultipliesOf<bf16>> {
         matches!(self.0, Multiply::Bf16(_)).then_some(self)
+    }
+
+    fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
+        matches!(self.0, Multiply::F64(_)).then_some(self)
     }
 }
 
@@ -88,9 +92,22 @@ impl MultipliesOf<bf16> for Plain {
     fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<bf16>>> {
         match self.0 {
             Multiply::Bf16(multiply) => Ok(launches(multiply)),
-            _ => Err(Failed::Unsuitable("this rung multiplies matrices of f32".into())),
+            _ => Err(other_type()),
         }
     }
+}
+
+impl MultipliesOf<f64> for Plain {
+    fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
+        match self.0 {
+            Multiply::F64(multiply) => Ok(launches(multiply)),
+            _ => Err(other_type()),
+        }
+    }
+}
+
+fn other_type() -> Failed {
+    Failed::Unsuitable("this rung multiplies matrices of another type".into())
 }
 
 /// The launches of a course's product.

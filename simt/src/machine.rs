@@ -303,6 +303,8 @@ pub(crate) trait Machine {
     fn widen_f16(bits: u16) -> f32;
     #[track_caller]
     fn mma_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4];
+    #[track_caller]
+    fn mma_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4];
     /// Adds the products of two tiles of `T` in shared memory to the thread's sums.
     ///
     /// # Safety

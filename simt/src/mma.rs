@@ -14,6 +14,17 @@
 //!
 //! The operands are [`Tf32`]. Their products are exact; how the sum of eight of them and an element of C is rounded,
 //! NVIDIA does not say. On the simulator it is computed in double precision and rounded towards zero once.
+//!
+//! [`multiply_add_f64`] is the same for `f64`: an A of 16 × 16, a B of 16 × 8 and a C of 16 × 8 elements.
+//!
+//! | fragment | elements of a lane, as (row, column) |
+//! | --- | --- |
+//! | [`FragmentA64`] | (g, t), (g + 8, t), and the same for columns t + 4, t + 8 and t + 12 |
+//! | [`FragmentB64`] | (t, g), (t + 4, g), (t + 8, g), (t + 12, g) |
+//! | [`FragmentC64`], and D | (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) |
+//!
+//! Its products are fused with their sum and rounded to nearest, as by `fma`. The order is not published; the simulator
+//! adds them by ascending column of A.
 
 use crate::Backend;
 use crate::machine::Machine;
@@ -77,4 +88,19 @@ pub type FragmentC = [f32; 4];
 #[track_caller]
 pub fn multiply_add(a: FragmentA, b: FragmentB, c: FragmentC) -> FragmentC {
     Backend::mma_tf32(a.map(|x| x.0), b.map(|x| x.0), c)
+}
+
+/// A lane's elements of A, 16 × 16, of `f64`.
+pub type FragmentA64 = [f64; 8];
+/// A lane's elements of B, 16 × 8, of `f64`.
+pub type FragmentB64 = [f64; 4];
+/// A lane's elements of C or D, 16 × 8, of `f64`.
+pub type FragmentC64 = [f64; 4];
+
+/// A·B + C in `f64`, by all lanes of the warp: all make the call together. One `mma.sync.aligned.m16n8k16` in PTX for
+/// `sm_90a`. PTX for older GPUs has eight `m8n8k4`, the only shape that these have; Hopper runs that at half the rate.
+#[inline(always)]
+#[track_caller]
+pub fn multiply_add_f64(a: FragmentA64, b: FragmentB64, c: FragmentC64) -> FragmentC64 {
+    Backend::mma_f64(a, b, c)
 }

@@ -115,6 +115,37 @@ fn pairs_of_bf16() {
     }
 }
 
+/// D = A·B + C for the matrices of each warp in `f64`, all by rows: A of 16 × 16, B of 16 × 8, C and D of 16 × 8. The
+/// product is computed twice in a row.
+#[kernel]
+fn product_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, d: Global<f64>) {
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    let (g, t) = (lane / 4, lane % 4);
+    let (a, b, c, d) = (a.slice(warp * 256, 256), b.slice(warp * 128, 128), c.slice(warp * 128, 128), d);
+    let of_a = core::array::from_fn(|i| a.get((g + i as u32 % 2 * 8) * 16 + t + i as u32 / 2 * 4));
+    let of_b = core::array::from_fn(|i| b.get((t + i as u32 * 4) * 8 + g));
+    let places = [(g, 2 * t), (g, 2 * t + 1), (g + 8, 2 * t), (g + 8, 2 * t + 1)];
+    let once = mma::multiply_add_f64(of_a, of_b, places.map(|(row, column)| c.get(row * 8 + column)));
+    let twice = mma::multiply_add_f64(of_a, of_b, once);
+    for ((row, column), x) in places.into_iter().zip(twice) {
+        d.set(warp * 128 + row * 8 + column, x);
+    }
+}
+
+/// Sums of `f64` are those of `fma` by ascending column of A.
+#[test]
+fn f64_products_are_fused_with_their_sum() {
+    let make = |n: usize, seed: usize| (0..3 * n).map(|i| 1.0 / (i * 7 + seed) as f64 - 0.01).collect::<Vec<f64>>();
+    let (mut a, mut b, mut c, mut d) = (make(256, 1), make(128, 2), make(128, 3), vec![f64::NAN; 384]);
+    run(product_f64, 96, (view(&mut a), view(&mut b), view(&mut c), view(&mut d))).unwrap();
+    for (i, &got) in d.iter().enumerate() {
+        let (warp, row, column) = (i / 128, i / 8 % 16, i % 8);
+        let terms = (0..16).map(|k| (a[warp * 256 + row * 16 + k], b[warp * 128 + k * 8 + column]));
+        let want = terms.clone().chain(terms).fold(c[i], |sum, (a, b)| a.mul_add(b, sum));
+        assert_eq!(got, want, "warp {warp}, ({row}, {column})");
+    }
+}
+
 /// Half a warp, or lanes in two places, do not multiply.
 #[kernel]
 fn apart(out: Global<f32>, from: u32) {

@@ -29,4 +29,6 @@ pub enum Multiply {
     Tf32(fn(&dyn Launcher, Product<f32>) -> Result),
     /// Elements of `bf16`, sums of `f32`.
     Bf16(fn(&dyn Launcher, Product<bf16>) -> Result),
+    /// Elements, products and sums of `f64`.
+    F64(fn(&dyn Launcher, Product<f64>) -> Result),
 }

@@ -25,6 +25,7 @@ pub mod r12_tensor_group;
 pub mod r13_tensor_map;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r14_tensor_cluster;
+pub mod r15_tensor_double;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;
@@ -86,6 +87,21 @@ impl<T: Scalar> Matrix<T> {
     fn has_packs(self) -> bool {
         self.columns.is_multiple_of(T::PACK) && (self.data.as_ptr() as usize).is_multiple_of(16)
     }
+
+    /// Writes a pack of elements of a row from `column` on, a multiple of their number. One access if the matrix has
+    /// packs.
+    #[inline(always)]
+    fn set_pack<const N: usize>(self, row: u32, column: u32, values: [T; N], has_packs: bool)
+    where
+        T: Scalar<Pack = [T; N]>,
+    {
+        let inside = row < self.rows && column < self.columns;
+        if has_packs && inside {
+            self.data.set_pack((row * self.columns + column) / T::PACK, values);
+        } else {
+            simt::unroll::<N>(|i| self.set(row, column + i as u32, values[i]));
+        }
+    }
 }
 
 impl Matrix {
@@ -97,17 +113,6 @@ impl Matrix {
             self.data.get_pack((row * self.columns + column) / 4)
         } else {
             [0, 1, 2, 3].map(|i| self.get(row, column + i))
-        }
-    }
-
-    /// Writes four elements of a row from `column` on, a multiple of 4. One access if the matrix has packs.
-    #[inline(always)]
-    fn set_4(self, row: u32, column: u32, values: [f32; 4], has_packs: bool) {
-        let inside = row < self.rows && column < self.columns;
-        if has_packs && inside {
-            self.data.set_pack((row * self.columns + column) / 4, values);
-        } else {
-            simt::unroll::<4>(|i| self.set(row, column + i as u32, values[i]));
         }
     }
 }
@@ -139,6 +144,7 @@ mod host {
             &r12_tensor_group::launches::RUNG,
             &r13_tensor_map::launches::RUNG,
             &r14_tensor_cluster::launches::RUNG,
+            &r15_tensor_double::launches::RUNG,
         ],
         default: &r10_producer_consumer::launches::RUNG,
     };

@@ -265,7 +265,7 @@ fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
         let row = row + i as u32 % 4 + i as u32 / 4 * APART_DOWN;
         unroll::<{ ALONG / 4 }>(|j| {
             let four = [sums[i][4 * j], sums[i][4 * j + 1], sums[i][4 * j + 2], sums[i][4 * j + 3]];
-            c.set_4(row, column + j as u32 * APART_ALONG, four, packs);
+            c.set_pack(row, column + j as u32 * APART_ALONG, four, packs);
         });
     });
 }

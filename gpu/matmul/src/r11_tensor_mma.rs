@@ -187,10 +187,10 @@ fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
         unroll::<2>(|half| {
             let (row, column) = (row + down + i as u32 * 16 + g, column + across + half as u32 * 32 + t * 8);
             let four = |e: usize| [0, 1, 2, 3].map(|j| sums[i][half * 4 + j][e]);
-            c.set_4(row, column, four(0), packs);
-            c.set_4(row, column + 4, four(1), packs);
-            c.set_4(row + 8, column, four(2), packs);
-            c.set_4(row + 8, column + 4, four(3), packs);
+            c.set_pack(row, column, four(0), packs);
+            c.set_pack(row, column + 4, four(1), packs);
+            c.set_pack(row + 8, column, four(2), packs);
+            c.set_pack(row + 8, column + 4, four(3), packs);
         });
     });
 }

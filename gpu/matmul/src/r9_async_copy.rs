@@ -154,8 +154,8 @@ fn store(c: Matrix, row: u32, column: u32, sums: &[[f32; SIDE]; SIDE]) {
     unroll::<SIDE>(|i| {
         let row = row + i as u32 % 4 + i as u32 / 4 * (WARP_TILE.0 / 2);
         let [a, b, c0, d, e, f, g, h] = sums[i];
-        c.set_4(row, column, [a, b, c0, d], packs);
-        c.set_4(row, column + WARP_TILE.1 / 2, [e, f, g, h], packs);
+        c.set_pack(row, column, [a, b, c0, d], packs);
+        c.set_pack(row, column + WARP_TILE.1 / 2, [e, f, g, h], packs);
     });
 }
 

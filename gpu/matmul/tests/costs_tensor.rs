@@ -3,7 +3,7 @@
 
 use rungs_matmul::LADDER;
 use rungs_matmul::ladder::{Launcher, Multiply, Product, Result};
-use rungs_matmul::{r11_tensor_mma, r12_tensor_group, r13_tensor_map, r14_tensor_cluster};
+use rungs_matmul::{r11_tensor_mma, r12_tensor_group, r13_tensor_map, r14_tensor_cluster, r15_tensor_double};
 use rungs_testing::{Buffer, with_multiprocessors};
 use simt::sim::stats::{Instruction, statistics};
 use simt::sim::{AccessKind, Event, Space, observe};
@@ -50,6 +50,7 @@ fn cost(name: &str, [m, n, k]: [u32; 3], words: &str) -> Cost {
     match entry.run {
         Multiply::Bf16(run) => cost_of(run, [m, n, k], bf16::ONE, bf16::from_f32(k as f32)),
         Multiply::Tf32(run) => cost_of(run, [m, n, k], 1.0, k as f32),
+        Multiply::F64(run) => cost_of(run, [m, n, k], 1.0, f64::from(k)),
         Multiply::F32(_) => panic!("{name} does not use the tensor cores"),
     }
 }
@@ -89,6 +90,21 @@ fn warp_mma() {
     assert_eq!(cost.kernels, ["matmul_tensor_mma"]);
     assert_eq!((cost.barriers, cost.named), (vec![k.div_ceil(DEPTH); 2 * 3], 0));
     assert_eq!((cost.read, cost.written), (copied(4, size, ROWS, COLUMNS), 4 * u64::from(m * n)));
+}
+
+#[test]
+fn warp_mma_in_f64() {
+    use r15_tensor_double::{COLUMNS, DEPTH, ROWS};
+    let size @ [m, n, k] = [ROWS + 66, 2 * COLUMNS + 4, 2 * DEPTH + 4];
+    let cost = cost(
+        "tensor-double",
+        size,
+        "2·m·n·k operations; 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block; one \
+         launch.",
+    );
+    assert_eq!(cost.kernels, ["matmul_tensor_double"]);
+    assert_eq!((cost.barriers, cost.named), (vec![k.div_ceil(DEPTH); 2 * 3], 0));
+    assert_eq!((cost.read, cost.written), (copied(8, size, ROWS, COLUMNS), 8 * u64::from(m * n)));
 }
 
 #[test]
@@ -154,11 +170,14 @@ fn requests<T: Scalar>(run: fn(&dyn Launcher, Product<T>) -> Result, k: u32, wha
 
 /// For every eight k each of four warps loads a pair of A twice for four fragments, and four elements of B twice for
 /// two groups of fragments. Warpgroups load nothing. Each of eight warps stores sixteen times four fragments to its
-/// boxes of C.
+/// boxes of C. In `f64` each of eight warps loads eight fragments of A by two loads and two of B by four for every
+/// sixteen k.
 #[test]
 fn no_access_to_shared_memory_has_bank_conflicts() {
     let loads = requests(r11_tensor_mma::launches::multiply, 64, Instruction::SharedLoad);
     assert_eq!(loads, (4 * 64 / 8 * (4 * 2 + 2 * 2), 0));
+    let loads = requests(r15_tensor_double::launches::multiply, 64, Instruction::SharedLoad);
+    assert_eq!(loads, (8 * 64 / 16 * (8 * 2 + 2 * 4), 0));
     for run in [r13_tensor_map::launches::multiply, r14_tensor_cluster::launches::multiply] {
         assert_eq!(requests(run, 64, Instruction::SharedLoad), (0, 0));
     }

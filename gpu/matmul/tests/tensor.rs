@@ -60,6 +60,22 @@ impl Number for bf16 {
     }
 }
 
+impl Number for f64 {
+    fn of(x: f64) -> Self {
+        x
+    }
+
+    fn launches(rung: &Multiply) -> fn(&dyn Launcher, Product<Self>) -> Result {
+        let Multiply::F64(launches) = rung else { panic!("not a rung for f64") };
+        *launches
+    }
+
+    /// Each product is rounded once with the sum, as in the sums here.
+    fn bounds(k: u32) -> (f64, f64) {
+        (f64::EPSILON * 2.0 * f64::from(k), 0.0)
+    }
+}
+
 fn rung(name: &str) -> &'static Entry<Multiply> {
     LADDER.get(name).unwrap()
 }
@@ -125,6 +141,7 @@ fn check_all(sizes: &[[u32; 3]], offset: usize) {
     let gpu = with_multiprocessors(2);
     for &size in sizes {
         check::<f32>("tensor-mma", &gpu, size, offset, EXACT);
+        check::<f64>("tensor-double", &gpu, size, offset, EXACT);
         BF16.iter().for_each(|name| check::<bf16>(name, &gpu, size, offset, EXACT));
     }
 }
@@ -174,6 +191,7 @@ fn sums_of_fractions_are_within_their_bounds() {
     let gpu = with_multiprocessors(2);
     for size in [[33, 40, 48], [130, 72, 264], [65, 37, 301]] {
         check::<f32>("tensor-mma", &gpu, size, 0, BOUNDED);
+        check::<f64>("tensor-double", &gpu, size, 0, BOUNDED);
         BF16.iter().for_each(|name| check::<bf16>(name, &gpu, size, 0, BOUNDED));
     }
 }
@@ -244,8 +262,10 @@ fn refusals_name_the_limit() {
     }
     let refusal = |ask| rung("tensor-mma").rung.refusal(&ask);
     assert_eq!(refusal(ask((8, 6), 99 << 10)), None);
-    let why = "tensor-mma needs 98304 bytes of shared memory per block, not 49152";
-    assert_eq!(refusal(ask((8, 0), 48 << 10)).as_deref(), Some(why));
+    for name in ["tensor-mma", "tensor-double"] {
+        let why = format!("{name} needs 98304 bytes of shared memory per block, not 49152");
+        assert_eq!(rung(name).rung.refusal(&ask((8, 0), 48 << 10)), Some(why));
+    }
 }
 
 /// Under hostile orders no access is wrong, and the bits are the same although sums round. Blocks have two tiles, and
@@ -270,6 +290,12 @@ fn check_schedules<T: Number>(name: &str, [m, n, k]: [u32; 3]) {
 fn tensor_mma_is_silent_under_hostile_schedules() {
     check_schedules::<f32>("tensor-mma", [8, 12, 132]);
     check_schedules::<f32>("tensor-mma", [3, 5, 67]);
+}
+
+#[test]
+fn tensor_double_is_silent_under_hostile_schedules() {
+    check_schedules::<f64>("tensor-double", [8, 12, 68]);
+    check_schedules::<f64>("tensor-double", [3, 5, 67]);
 }
 
 #[test]

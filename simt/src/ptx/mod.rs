@@ -85,9 +85,14 @@ unsafe extern "C" {
     fn redux_xor(value: i32, mask: i32) -> i32;
 }
 
+/// What an intrinsic with two results returns.
+#[cfg(not(sm_90a))]
+#[repr(C)]
+struct Two(f64, f64);
+
 /// What an intrinsic with four results returns.
 #[repr(C)]
-struct Four(f32, f32, f32, f32);
+struct Four<T = f32>(T, T, T, T);
 
 // This way of calling passes a struct as LLVM's struct, which the intrinsic wants.
 unsafe extern "unadjusted" {
@@ -104,6 +109,31 @@ unsafe extern "unadjusted" {
         c2: f32,
         c3: f32,
     ) -> Four;
+
+    #[cfg(sm_90a)]
+    #[link_name = "llvm.nvvm.mma.m16n8k16.row.col.f64"]
+    fn mma_m16n8k16_f64(
+        a0: f64,
+        a1: f64,
+        a2: f64,
+        a3: f64,
+        a4: f64,
+        a5: f64,
+        a6: f64,
+        a7: f64,
+        b0: f64,
+        b1: f64,
+        b2: f64,
+        b3: f64,
+        c0: f64,
+        c1: f64,
+        c2: f64,
+        c3: f64,
+    ) -> Four<f64>;
+
+    #[cfg(not(sm_90a))]
+    #[link_name = "llvm.nvvm.mma.m8n8k4.row.col.f64"]
+    fn mma_m8n8k4_f64(a: f64, b: f64, c0: f64, c1: f64) -> Two;
 }
 
 /// The machine that PTX runs on.
@@ -329,6 +359,32 @@ impl Machine for Ptx {
         // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         let Four(d0, d1, d2, d3) = unsafe { mma_m16n8k8_tf32(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3) };
         [d0, d1, d2, d3]
+    }
+
+    #[cfg(sm_90a)]
+    #[inline(always)]
+    fn mma_f64(
+        [a0, a1, a2, a3, a4, a5, a6, a7]: [f64; 8],
+        [b0, b1, b2, b3]: [f64; 4],
+        [c0, c1, c2, c3]: [f64; 4],
+    ) -> [f64; 4] {
+        // SAFETY: as for `mma_tf32`.
+        let Four(d0, d1, d2, d3) =
+            unsafe { mma_m16n8k16_f64(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, c0, c1, c2, c3) };
+        [d0, d1, d2, d3]
+    }
+
+    #[cfg(not(sm_90a))]
+    #[inline(always)]
+    fn mma_f64(a: [f64; 8], b: [f64; 4], [mut c0, mut c1, mut c2, mut c3]: [f64; 4]) -> [f64; 4] {
+        crate::unroll::<4>(|q| {
+            // SAFETY: as for `mma_tf32`.
+            unsafe {
+                Two(c0, c1) = mma_m8n8k4_f64(a[2 * q], b[q], c0, c1);
+                Two(c2, c3) = mma_m8n8k4_f64(a[2 * q + 1], b[q], c2, c3);
+            }
+        });
+        [c0, c1, c2, c3]
     }
 
     #[inline(always)]

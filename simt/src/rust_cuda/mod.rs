@@ -309,6 +309,26 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
+    fn mma_f64(a: [f64; 8], b: [f64; 4], mut c: [f64; 4]) -> [f64; 4] {
+        Self::sync_warp(u32::MAX); // as for redux: the products below stay in one place
+        // The shape that every GPU with tensor cores for f64 has; LLVM 7 knows no larger one.
+        crate::unroll::<8>(|i| {
+            let (q, half) = (i / 2, i % 2);
+            let (d0, d1): (f64, f64);
+            // SAFETY: as for `mma_tf32`.
+            unsafe {
+                asm!(
+                    "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{4}, {5}}};",
+                    out(reg64) d0, out(reg64) d1, in(reg64) a[2 * q + half], in(reg64) b[q],
+                    in(reg64) c[2 * half], in(reg64) c[2 * half + 1], options(nomem, nostack)
+                );
+            }
+            (c[2 * half], c[2 * half + 1]) = (d0, d1);
+        });
+        c
+    }
+
+    #[inline(always)]
     fn clock() -> u64 {
         // The intrinsic has no side effect for LLVM 7: of two reads it made one.
         let cycles: u64;

@@ -10,11 +10,16 @@ use std::cell::Cell;
 /// A lane's operands: its elements of A, B and C.
 type Operands = ([u32; 4], [u32; 2], [f32; 4]);
 
+/// The same in `f64`.
+type Operands64 = ([f64; 8], [f64; 4], [f64; 4]);
+
 /// What the lanes of a warp contribute, and what each gets.
 #[derive(Default)]
 pub(super) struct Fragments {
     operands: [Cell<Operands>; 32],
     products: [Cell<[f32; 4]>; 32],
+    operands64: [Cell<Operands64>; 32],
+    products64: [Cell<[f64; 4]>; 32],
     /// Of a product by four warps: what the lanes bring, and what they have met with.
     brought: [Cell<Held>; 32],
     held: [Cell<Held>; 32],
@@ -30,6 +35,14 @@ pub(super) fn multiply_add(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
     // No lane is at its next call before all have taken the products of this one: all of them have to come.
     warp::multiply(Fragments::multiply);
     warp::with_fragments(|fragments, lane| fragments.products[lane].get())
+}
+
+/// One call by all lanes, in `f64`.
+#[track_caller]
+pub(super) fn multiply_add_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
+    warp::with_fragments(|fragments, lane| fragments.operands64[lane].set((a, b, c)));
+    warp::multiply(Fragments::multiply_f64);
+    warp::with_fragments(|fragments, lane| fragments.products64[lane].get())
 }
 
 /// The lanes meet, each with its fragments. Returns those of all lanes.
@@ -63,6 +76,20 @@ impl Fragments {
                 let (row, column) = (lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
                 let products = a[row].iter().zip(&b[column]).map(|(a, b)| a * b);
                 towards_zero(f64::from(c[i]) + products.sum::<f64>())
+            }));
+        }
+    }
+
+    /// Computes the products of all lanes in `f64`: each is fused with the sum so far, by ascending column of A.
+    fn multiply_f64(&self) {
+        let lanes: [Operands64; 32] = std::array::from_fn(|lane| self.operands64[lane].get());
+        for (lane, product) in self.products64.iter().enumerate() {
+            product.set(std::array::from_fn(|i| {
+                let (row, column) = (lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
+                (0..16).fold(lanes[lane].2[i], |sum, k| {
+                    let (a, b) = (lanes[row % 8 * 4 + k % 4].0, lanes[column * 4 + k % 4].1);
+                    a[row / 8 + k / 4 * 2].mul_add(b[k / 4], sum)
+                })
             }));
         }
     }

@@ -851,6 +851,11 @@ impl Machine for Simulator {
     }
 
     #[track_caller]
+    fn mma_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
+        mma::multiply_add_f64(a, b, c)
+    }
+
+    #[track_caller]
     unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
         // SAFETY: passed on.
         unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut sums, Made::AtOnce) };

@@ -80,7 +80,7 @@ macro_rules! outputs {
 
             /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
             #[inline(always)]
-            fn combined(self, old: $t, sum: $sum) -> $t {
+            pub(super) fn combined(self, old: $t, sum: $sum) -> $t {
                 if self.beta != 0.0 {
                     rounded!($t, $fma(self.beta, widened!($t, old), self.alpha * sum))
                 } else {

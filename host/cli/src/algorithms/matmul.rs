@@ -419,7 +419,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 5);
-        assert_eq!(takes(Dtype::F64), ["any-type", "fp64"]);
+        assert_eq!(takes(Dtype::F64), ["tensor-double", "any-type", "fp64"]);
         assert_eq!(takes(Dtype::F16), ["packed", "half-hopper", "half-cluster"]);
         let course = ["tensor-group", "tensor-map", "tensor-cluster"];
         assert_eq!(takes(Dtype::Bf16), [&course[..], &["packed", "half-hopper", "half-cluster"]].concat());

@@ -4,6 +4,7 @@ mod all;
 mod bench;
 mod bugs;
 mod check;
+mod completions;
 mod devices;
 mod doctor;
 mod explain;
@@ -86,7 +87,8 @@ pub fn command() -> Command {
         .subcommand(trace::command())
         .subcommand(profile::command())
         .subcommand(sweep::command())
-        .subcommand(fidelity::command());
+        .subcommand(fidelity::command())
+        .subcommand(completions::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
 }
 
@@ -111,6 +113,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "sweep" => sweep::run(arguments, &common),
         "fidelity" => fidelity::run(arguments, &common),
         "trace" => trace::run(arguments, &common),
+        "completions" => completions::run(arguments),
         _ => match crate::algorithms::family(name) {
             Some(family) => family::run(family, arguments, &common),
             None => Err(Error::Usage(format!("there is no command '{name}'; rungs --help lists them"))),
