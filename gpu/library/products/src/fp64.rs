@@ -5,8 +5,7 @@
 //! piece of Cᵀ, because the pairs that a 16-byte load brings are in the order of its registers then.
 //!
 //! **Bottleneck.** The tensor cores: by ncu on an H200 they are busy 82 % of the time at 4096³. Tiles of 128 × 128, with
-//! one block per SM, were 2 to 6 % slower from 3072³ on, and tiles of 64 × 64 as fast. Without the fragments that are
-//! loaded ahead across the barrier, 3 % are lost.
+//! one block per SM, were 2 to 12 % slower from 3072³ on, and tiles of 64 × 64 as fast.
 //!
 //! **Cost.** 2·m·n·k operations; 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block;
 //! one launch.
