@@ -199,6 +199,21 @@ mod tests {
         assert_eq!(members.iter().map(Member::family).collect::<Vec<_>>(), [Some("odd-even".into()), None]);
     }
 
+    /// In this workspace a line of a family compiles that family and its PTX again, and of the other packages with
+    /// kernels those alone that use it: no family is the base of many.
+    #[test]
+    fn a_change_of_a_family_rebuilds_no_other() {
+        let members = members().unwrap();
+        let kernels: Vec<_> = members.iter().filter(|member| member.has_kernels() && member.folder != "gpu").collect();
+        let mut users = vec![];
+        for family in kernels.iter().filter(|member| member.family().is_some() && member.name != "rungs-common") {
+            let uses = |member: &&&Member| member.dependencies.contains(&family.name);
+            users.extend(kernels.iter().filter(uses).map(|user| (&*family.name, &*user.name)));
+        }
+        assert_eq!(users, [("rungs-bitonic", "rungs-odd-even"), ("rungs-radix", "rungs-sorts")]);
+        assert!(kernels.iter().any(|member| member.name == "rungs-reduce"));
+    }
+
     /// Whether the project's folder has this file or folder.
     fn exists(path: &str) -> bool {
         let (folder, start) = path.rsplit_once('/').unwrap_or(("", path));
