@@ -36,6 +36,7 @@ pub fn commit() {
 
 /// Waits until all but the thread's last `N` groups have read their source, which may then be written again.
 #[inline(always)]
+#[track_caller]
 pub fn wait_read<const N: u32>() {
     Backend::bulk_wait_read::<N>()
 }
@@ -43,6 +44,7 @@ pub fn wait_read<const N: u32>() {
 /// Orders what the thread did to shared memory before the copies that follow. Each thread that wrote calls it, and
 /// only then tells the thread that starts the copy.
 #[inline(always)]
+#[track_caller]
 pub fn fence() {
     Backend::fence_async_shared()
 }

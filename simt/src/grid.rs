@@ -14,6 +14,7 @@ use crate::machine::Machine;
 /// the call. Every block makes the call before it ends, so that the grid after next may rely on the end of this grid
 /// alone.
 #[inline(always)]
+#[track_caller]
 pub fn wait_for_previous() {
     Backend::wait_for_previous_grid()
 }

@@ -106,6 +106,7 @@ impl Mbarrier {
 
 /// Makes initialised barriers known to the copy engine. The thread that called [`Mbarrier::init`] calls it.
 #[inline(always)]
+#[track_caller]
 pub fn fence_init() {
     Backend::fence_mbarrier_init()
 }

@@ -26,6 +26,7 @@ pub mod data;
 pub mod fidelity;
 pub mod job;
 pub mod measure;
+pub mod mutants;
 pub mod report;
 pub mod timeline;
 pub mod trace;
