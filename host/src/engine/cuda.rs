@@ -268,7 +268,17 @@ impl Cuda {
     ///
     /// # Errors
     /// [`CudaError::Address`] if nothing is allocated there; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
-    pub fn free(&self, address: u64) -> Result<()> {
+    ///
+    /// # Safety
+    /// Nothing uses the memory after this: no kernel, no copy, and no vector or matrix that owns it. So safe code
+    /// cannot call it:
+    ///
+    /// ```compile_fail,E0133
+    /// fn frees(cuda: &rungs::engine::cuda::Cuda, address: u64) {
+    ///     let _ = cuda.free(address);
+    /// }
+    /// ```
+    pub unsafe fn free(&self, address: u64) -> Result<()> {
         if address == NOWHERE {
             return Ok(());
         }
@@ -277,7 +287,7 @@ impl Cuda {
             return Err(CudaError::Address { address, bytes: 0 });
         }
         // SAFETY: the address came from `allocate` and, being in the table until now, has not been freed. The driver
-        // waits for work that may use it.
+        // waits for work that may use it, and the caller promises that none comes later.
         let freed = unsafe { objects::free(address) };
         self.told(freed, || "freeing memory")
     }
