@@ -1,5 +1,6 @@
 //! All errors, each with one message and one exit code.
 
+use crate::data::Room;
 use crate::engine::cuda::CudaError;
 use simt::launcher::Failed;
 use simt::sim::{LaunchError, plural};
@@ -49,14 +50,14 @@ pub enum Error {
     #[error("{0}")]
     Cuda(String),
     /// More memory was requested than is free.
-    #[error("{what} would take {}, but {} are free: ask for fewer elements", bytes(*.asked), bytes(*.have))]
+    #[error("{what} would take {}, {}: ask for fewer elements", bytes(*.asked), room_text(*.have))]
     OutOfMemory {
         /// The purpose of the memory, as "268435456 keys of u32".
         what: String,
         /// Bytes requested; `u64::MAX` stands for any larger number too.
         asked: u64,
-        /// Bytes free.
-        have: u64,
+        /// What is free; `None` if the system refused memory that its figures promise.
+        have: Option<Room>,
     },
     /// Some of the results of one call differ from their oracles, or rungs failed; each was reported.
     #[error("{}", wrong_text(*.wrong, *.of, .first))]
@@ -102,7 +103,8 @@ impl From<CudaError> for Error {
                 Self::NoDevice(error.to_string())
             }
             CudaError::OutOfMemory { asked, free } => {
-                Self::OutOfMemory { what: "memory of the GPU".into(), asked, have: free }
+                let have = Some(Room { bytes: free, of: "the GPU's memory" });
+                Self::OutOfMemory { what: "this".into(), asked, have }
             }
             other => Self::Cuda(other.to_string()),
         }
@@ -132,6 +134,13 @@ impl From<Error> for Failed {
             Error::Usage(why) => Self::Unsuitable(why),
             other => Self::Machine(other.into()),
         }
+    }
+}
+
+fn room_text(have: Option<Room>) -> String {
+    match have {
+        Some(Room { bytes: have, of }) => format!("but {} are free of {of}", bytes(have)),
+        None => "which the system refuses".into(),
     }
 }
 
@@ -263,10 +272,13 @@ mod tests {
         assert_eq!(wrong(1, 3).to_string(), format!("1 of 3 results is wrong: {text}"));
         assert_eq!(wrong(2, 3).to_string(), format!("2 of 3 results are wrong; the first: {text}"));
         assert_eq!(wrong(2, 3).exit_code(), 1);
-        let memory = Error::OutOfMemory { what: "3 keys of u32".into(), asked: 3 << 30, have: 12 };
+        let memory = |have| Error::OutOfMemory { what: "3 keys of u32".into(), asked: 3 << 30, have };
+        let refused = "3 keys of u32 would take 3.0 GiB, which the system refuses: ask for fewer elements";
+        assert_eq!(memory(None).to_string(), refused);
+        let memory = memory(Some(Room { bytes: 12, of: "the machine's memory" }));
         assert_eq!(
             memory.to_string(),
-            "3 keys of u32 would take 3.0 GiB, but 12 bytes are free: ask for fewer elements"
+            "3 keys of u32 would take 3.0 GiB, but 12 bytes are free of the machine's memory: ask for fewer elements"
         );
         assert_eq!(memory.exit_code(), 2);
         assert_eq!(Error::NoDevice(String::new()).exit_code(), 3);

@@ -4,7 +4,7 @@
 //! whole or not at all: it goes to a new file beside the old one, which the new file then replaces.
 
 use super::npy::{Found, Head, MAGIC, descr_of, no_type};
-use super::{Data, Dtype, Element, for_dtype, memory_available, memory_check};
+use super::{Data, Dtype, Element, for_dtype, memory_check};
 use rungs::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -330,7 +330,7 @@ impl<'a> Source<'a> {
             let refused = || Error::OutOfMemory {
                 what: format!("elements of {} in {}", T::DTYPE, self.name),
                 asked: (old as u64 + step_now as u64).saturating_mul(size_of::<T>() as u64),
-                have: memory_available().unwrap_or(0),
+                have: None,
             };
             if old > 0 {
                 memory_check(
