@@ -3,6 +3,7 @@
 use crate::checks::Checked;
 use crate::data::{Data, Format::Raw, Output, Place};
 use crate::measure::Row;
+use crate::streams;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rungs::engine::DeviceInfo;
 use rungs::error::{Error, Result};
@@ -219,8 +220,8 @@ pub fn json<T: Serialize>(value: &T) -> Result<()> {
 /// # Errors
 /// [`Error::ClosedPipe`] if the reader has gone; [`Error::Write`] if the system refuses.
 pub fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))
+    let written = streams::output().and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    written.map_err(|e| Error::printing(&e))
 }
 
 /// Writes text to a file, or to standard output.

@@ -4,7 +4,7 @@ use super::progress::Progress;
 use super::{Common, family, gpus};
 use crate::algorithms::{Extra, FAMILIES, Family};
 use crate::bench::{self, Options, Report, Row, Told, peers};
-use crate::data::{Distribution, Dtype, MatrixSize, Size};
+use crate::data::{self, Distribution, Dtype, MatrixSize, Output, Place, Size};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::error::{Error, Result};
@@ -104,6 +104,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         options.peers = opened(matches)?;
         let save = matches.get_one::<PathBuf>("save").map(PathBuf::as_path);
         make_folders([save.and_then(Path::parent)])?;
+        save.map_or(Ok(()), |file| writable(file))?;
         return gpus::run_bench(&options, &gpus, save, matches, common);
     }
     let engine = common.engine()?;
@@ -123,6 +124,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     // Before the work, so that a report that cannot be written is refused at once.
     let (save, plots) = (matches.get_one::<PathBuf>("save"), matches.get_one::<PathBuf>("plot"));
     make_folders([plots.map(PathBuf::as_path), save.and_then(|file| file.parent())])?;
+    save.map_or(Ok(()), |file| writable(file))?;
     let mut progress: Option<Progress> = None;
     let (report, failed) = bench::run(&engine, &options, |told| match told {
         Told::Note(text) => common.note(text),
@@ -220,13 +222,18 @@ pub(super) fn write_report(file: &Path, report: &Report) -> Result<()> {
     write(file, &json(report)?)
 }
 
+/// Refuses a file that cannot be written.
+fn writable(file: &Path) -> Result<()> {
+    Output::open(&Place::File(file.into()), data::Format::Raw).map(drop)
+}
+
 fn make_folders<'a>(folders: impl IntoIterator<Item = Option<&'a Path>>) -> Result<()> {
     let mut folders = folders.into_iter().flatten();
     folders.try_for_each(|folder| fs::create_dir_all(folder).map_err(|e| Error::writing(folder.display(), &e)))
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).map_err(|e| Error::writing(file.display(), &e))
+    report::write_text(&Place::File(file.into()), text)
 }
 
 /// The report as text: the machine, and a table.

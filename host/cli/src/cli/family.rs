@@ -208,7 +208,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     if let Some(gpus) = gpus::asked(matches) {
         return gpus::run_family(family, gpus[0], matches, common);
     }
-    let outputs = Places::of(matches)?;
+    let outputs = Places::of(matches);
     let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
     if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
@@ -271,24 +271,26 @@ pub(super) struct Written {
 }
 
 impl Places {
-    pub(super) fn of(matches: &ArgMatches) -> Result<Self> {
+    pub(super) fn of(matches: &ArgMatches) -> Self {
         let place = |name: &str| {
             let given = matches.try_get_one::<OsString>(name).ok().flatten();
             given.map(|name| Place::from(name.as_os_str()))
         };
-        let (result, values) = (place("output"), place("output-values"));
-        if result.is_some() && result == values {
-            let why = "keys and values cannot go to the same place; name another for one of them";
-            return Err(Error::Usage(why.into()));
-        }
-        Ok(Self { result, values })
+        Self { result: place("output"), values: place("output-values") }
     }
 
     /// `format` is that of the standard output.
     pub(super) fn open(self, format: Format) -> Result<Outputs> {
-        let to_standard = [&self.result, &self.values].contains(&&Some(Place::Standard));
         let open = |place: Option<Place>| place.map(|place| Output::open(&place, format)).transpose();
-        Ok(Outputs { result: open(self.result)?, values: open(self.values)?, to_standard })
+        let (result, values) = (open(self.result)?, open(self.values)?);
+        if let (Some(result), Some(values)) = (&result, &values)
+            && result.is_same(values)
+        {
+            let why = "keys and values cannot go to the same place; name another for one of them";
+            return Err(Error::Usage(why.into()));
+        }
+        let to_standard = [&result, &values].into_iter().flatten().any(Output::is_standard);
+        Ok(Outputs { result, values, to_standard })
     }
 }
 

@@ -24,11 +24,13 @@ use crate::algorithms::{FAMILIES, Family};
 use crate::checks;
 use crate::measure::Row;
 use crate::report::{self, Format};
+use crate::streams;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::engine::{DeviceChoice, Engine, NO_CHECKS};
 use rungs::error::{Error, Result};
 use simt::sim::Check;
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The default seed.
@@ -40,6 +42,10 @@ Exit codes: 0 done and verified, 1 a result was wrong or a check found something
 
 /// Runs the program with these arguments.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // All commands print, and what goes nowhere is refused before the work and not after it.
+    if let Err(e) = streams::output() {
+        return failed(&Error::printing(&e));
+    }
     let outcome = match command().try_get_matches_from(args) {
         Ok(matches) => match matches.subcommand() {
             Some(("learn", arguments)) => return learn::main(arguments),
@@ -47,19 +53,24 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         },
         Err(e) => {
             // Help and version go to standard output with exit code 0; everything else is a usage error, 2.
-            let _ = e.print();
-            return ExitCode::from(e.exit_code() as u8);
+            return match e.print().and_then(|()| std::io::stdout().flush()) {
+                Err(why) if !e.use_stderr() => failed(&Error::printing(&why)),
+                _ => ExitCode::from(e.exit_code() as u8),
+            };
         }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            if !e.is_silent() {
-                eprintln!("rungs: {e}");
-            }
-            ExitCode::from(e.exit_code())
-        }
+        Err(e) => failed(&e),
     }
+}
+
+/// Tells of an error.
+fn failed(error: &Error) -> ExitCode {
+    if !error.is_silent() {
+        streams::tell(&format!("rungs: {error}"));
+    }
+    ExitCode::from(error.exit_code())
 }
 
 /// The whole command line.
@@ -262,14 +273,14 @@ impl Common {
             self.note(checked.text().trim_end());
             return Ok(());
         }
-        eprintln!("{}", checked.text().trim_end());
+        streams::tell(checked.text().trim_end());
         Err(Error::Found { count: checked.mistakes() })
     }
 
     /// Prints a line on standard error, unless `--quiet` is given.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("rungs: {text}");
+            streams::tell(&format!("rungs: {text}"));
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
-    let outputs = Places::of(matches)?;
+    let outputs = Places::of(matches);
     let parameters = Parameters {
         values: matches.value_source("values") == Some(ValueSource::CommandLine),
         ..Parameters::default()
