@@ -6,6 +6,9 @@ use simt::launcher::Failed;
 use simt::sim::{LaunchError, plural};
 use std::io;
 
+/// How the simulator begins a refusal for want of memory.
+const NO_ROOM: &str = "the host has no room for ";
+
 /// The result of a function of this library.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -60,10 +63,12 @@ pub enum Error {
         have: Option<Room>,
     },
     /// Some of the results of one call differ from their oracles, or rungs failed; each was reported.
-    #[error("{}", wrong_text(*.wrong, *.of, .first))]
+    #[error("{}", wrong_text(*.wrong, *.failed, *.of, .first))]
     Wrong {
         /// The number of wrong results.
         wrong: usize,
+        /// The number of runs that failed, and so have no result.
+        failed: usize,
         /// The number of all results.
         of: usize,
         /// The message of the first of them: rung, element, result and expected value.
@@ -149,31 +154,46 @@ fn found_text(count: usize) -> String {
 }
 
 /// A single result needs no count.
-fn wrong_text(wrong: usize, of: usize, first: &str) -> String {
-    match (wrong, of) {
-        (_, 1) => first.into(),
-        (1, _) => format!("1 of {of} results is wrong: {first}"),
-        _ => format!("{wrong} of {of} results are wrong; the first: {first}"),
+fn wrong_text(wrong: usize, failed: usize, of: usize, first: &str) -> String {
+    let runs = plural(failed as u64, "run");
+    match (wrong, failed) {
+        _ if of == 1 => first.into(),
+        (1, 0) => format!("1 of {of} results is wrong: {first}"),
+        (_, 0) => format!("{wrong} of {of} results are wrong; the first: {first}"),
+        (0, 1) => format!("1 of {of} runs failed: {first}"),
+        (0, _) => format!("{failed} of {of} runs failed; the first: {first}"),
+        _ => format!(
+            "of {of} results {wrong} {} wrong, and {failed} {runs} failed; the first: {first}",
+            if wrong == 1 { "is" } else { "are" }
+        ),
     }
 }
 
 impl Error {
-    /// Reports that some of `of` results are wrong; `wrong` has one message for each of them.
+    /// Reports that some of `of` results are wrong, or that runs failed; `messages` has one for each of them.
     ///
     /// # Errors
-    /// [`Error::Wrong`] unless `wrong` is empty.
-    pub fn wrong<'a>(wrong: impl IntoIterator<Item = &'a str>, of: usize) -> Result<()> {
-        let mut wrong = wrong.into_iter();
-        let Some(first) = wrong.next().map(String::from) else { return Ok(()) };
-        Err(Self::Wrong { wrong: 1 + wrong.count(), of, first })
+    /// [`Error::Wrong`] unless `messages` is empty.
+    pub fn wrong<'a>(messages: impl IntoIterator<Item = &'a str>, of: usize) -> Result<()> {
+        let messages: Vec<&str> = messages.into_iter().collect();
+        let Some(first) = messages.first().map(|first| String::from(*first)) else { return Ok(()) };
+        let wrong = messages.iter().filter(|message| Self::is_mismatch(message)).count();
+        Err(Self::Wrong { wrong, failed: messages.len() - wrong, of, first })
+    }
+
+    /// Whether this is the message of an [`Error::Mismatch`]. A run that failed has no result that could be wrong.
+    pub fn is_mismatch(message: &str) -> bool {
+        message.contains(" is wrong at ")
     }
 
     /// The program's exit code: 1 a result was wrong, 2 the call was unusable, 3 no such device, 4 a file could not be
     /// read or written, 5 another member of a group failed or did not answer. (0 is done and verified.)
     ///
-    /// A failing launch and a failing driver call are 1: a broken kernel fails so.
+    /// A failing launch and a failing driver call are 1: a broken kernel fails so. A launch that the simulator has no
+    /// memory for is 2.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Launch(LaunchError::Refused { why, .. }) if why.starts_with(NO_ROOM) => 2,
             Self::Mismatch { .. } | Self::Wrong { .. } | Self::Found { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
             Self::Usage(_) | Self::OutOfMemory { .. } => 2,
             Self::NoDevice(_) => 3,
@@ -272,6 +292,11 @@ mod tests {
         assert_eq!(wrong(1, 3).to_string(), format!("1 of 3 results is wrong: {text}"));
         assert_eq!(wrong(2, 3).to_string(), format!("2 of 3 results are wrong; the first: {text}"));
         assert_eq!(wrong(2, 3).exit_code(), 1);
+        let of = |messages: &[&str]| Error::wrong(messages.iter().copied(), 75).unwrap_err().to_string();
+        assert_eq!(of(&["a b failed: c"]), "1 of 75 runs failed: a b failed: c");
+        assert_eq!(of(&["a b failed: c", "d e failed: c"]), "2 of 75 runs failed; the first: a b failed: c");
+        let both = of(&["a b failed: c", &text, "d e failed: c"]);
+        assert_eq!(both, "of 75 results 1 is wrong, and 2 runs failed; the first: a b failed: c");
         let memory = |have| Error::OutOfMemory { what: "3 keys of u32".into(), asked: 3 << 30, have };
         let refused = "3 keys of u32 would take 3.0 GiB, which the system refuses: ask for fewer elements";
         assert_eq!(memory(None).to_string(), refused);
@@ -281,6 +306,8 @@ mod tests {
             "3 keys of u32 would take 3.0 GiB, but 12 bytes are free of the machine's memory: ask for fewer elements"
         );
         assert_eq!(memory.exit_code(), 2);
+        let refused = |why: &str| Error::Launch(LaunchError::Refused { kernel: "k", why: why.into() }).exit_code();
+        assert_eq!((refused("the host has no room for 1024 simulated threads: x"), refused("2000 threads")), (2, 1));
         assert_eq!(Error::NoDevice(String::new()).exit_code(), 3);
         assert_eq!(Error::reading("a", &io::ErrorKind::NotFound.into()).exit_code(), 4);
         assert!(matches!(Error::printing(&io::ErrorKind::BrokenPipe.into()), Error::ClosedPipe { .. }));

@@ -129,8 +129,7 @@ pub fn mistakes<'r>(rows: impl IntoIterator<Item = &'r Row>) -> String {
 pub fn verdict(row: &Row) -> String {
     match (&row.skipped, &row.error) {
         (Some(why), _) => format!("skipped ({why})"),
-        // A rung that failed has no result that could be wrong.
-        (_, Some(error)) if error.contains(" is wrong at ") => format!("WRONG: {error}"),
+        (_, Some(error)) if Error::is_mismatch(error) => format!("WRONG: {error}"),
         (_, Some(error)) => format!("FAILED: {error}"),
         _ if row.verified && row.checked.is_some() => "yes, and checked".into(),
         _ => if row.verified { "yes" } else { "no" }.to_string(),

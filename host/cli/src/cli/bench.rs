@@ -55,7 +55,8 @@ pub(super) fn command() -> Command {
                 "PEER",
                 "Which peers: names, 'reference' (the bases of the ratios), 'twins' (the same rungs in CUDA C++), \
                  'sources' (the sources' algorithms) [default: all]",
-            ),
+            )
+            .requires("peers"),
             Arg::new("peers")
                 .long("peers")
                 .value_name("PATH")
@@ -74,7 +75,8 @@ pub(super) fn command() -> Command {
                 .long("budget")
                 .value_name("SECONDS")
                 .help("How long rounds of a case may go on beyond 15 [default: 2]")
-                .value_parser(value_parser!(f64)),
+                .value_parser(super::seconds)
+                .conflicts_with("runs"),
             path("plot", "DIR", "Write plots there as SVG"),
             path("save", "FILE", "Write the report there as JSON, whatever --format is"),
             Arg::new("peers-on-host").long("peers-on-host").hide(true).action(ArgAction::SetTrue),
@@ -164,8 +166,14 @@ fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
         names => names.iter().map(|name| super::family_named(name)).collect::<Result<_>>()?,
     };
     let sizes = many("n").iter().map(|text| sizes(text)).collect::<Result<Vec<_>>>()?.concat();
-    let budget = matches.get_one::<f64>("budget").copied().unwrap_or(2.0);
-    let budget = Duration::try_from_secs_f64(budget).map_err(|e| Error::Usage(format!("--budget {budget}: {e}")))?;
+    for extra in extras() {
+        let argument = family::extra_argument(extra);
+        let name = argument.get_id().as_str();
+        if super::given(matches, name) && !families.iter().any(|family| family.extras.contains(&extra)) {
+            let names: Vec<_> = families.iter().map(|family| family.name).collect();
+            return Err(Error::Usage(format!("--{name} does nothing here: {} has no use for it", names.join(", "))));
+        }
+    }
     Ok(Options {
         families,
         sizes,
@@ -176,7 +184,7 @@ fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
         peer_names: many("peer"),
         parameters: family::parameters(&extras(), matches),
         rounds: matches.get_one::<u32>("runs").map(|runs| *runs as usize),
-        budget,
+        budget: matches.get_one("budget").copied().unwrap_or(Duration::from_secs(2)),
         back_to_back: true,
         seed: common.seed,
         command: command_line(std::env::args()),
@@ -275,7 +283,8 @@ fn cells(row: &Row) -> Vec<String> {
     let ratio = |ratio: Option<f64>| ratio.map_or_else(dash, |ratio| format!("{ratio:.2}"));
     let share = |share: Option<f64>| share.map_or_else(dash, |share| format!("{:.0} %", share * 100.0));
     let verdict = match (&row.error, &row.skipped, &row.call) {
-        (Some(error), _, _) => format!("WRONG: {error}"),
+        (Some(error), _, _) if Error::is_mismatch(error) => format!("WRONG: {error}"),
+        (Some(error), _, _) => format!("FAILED: {error}"),
         (_, Some(why), _) => format!("skipped: {why}"),
         (_, _, Some(call)) => format!("{}{}", report::time(call.median_ms), if call.stable { "" } else { " ~" }),
         _ => dash(),

@@ -37,6 +37,13 @@ pub(super) fn run(common: &Common) -> Result<()> {
     if common.format == Format::Json {
         return report::json(&Report { schema: report::SCHEMA, findings });
     }
+    if common.format == Format::Csv {
+        let mut grid = Grid::new(&["what", "found", "detail", "advice"], &[]);
+        for Finding { what, found, detail, advice } in &findings {
+            grid.row([what, &*found.to_string(), detail, advice.as_deref().unwrap_or("")]);
+        }
+        return grid.print_csv();
+    }
     let mut grid = Grid::new(&["what", "found", "detail"], &[]);
     for finding in &findings {
         grid.row([finding.what, if finding.found { "yes" } else { "no" }, &finding.detail]);
@@ -44,7 +51,7 @@ pub(super) fn run(common: &Common) -> Result<()> {
             grid.row(["", "", &format!("→ {advice}")]);
         }
     }
-    if common.format == Format::Csv { grid.print_csv() } else { grid.print() }
+    grid.print()
 }
 
 fn driver() -> Finding {

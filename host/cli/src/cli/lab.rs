@@ -13,6 +13,7 @@ use rungs::keys::order_of;
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::odd_even;
+use simt::sim::plural;
 use std::io::Write;
 
 const ABOUT: &str = "Sort a stream as the laboratory of 2020 does: a 32-bit little-endian count and as many 32-bit \
@@ -35,7 +36,8 @@ pub(super) fn run(common: &Common) -> Result<()> {
     let sorted = sort(&engine, &keys)?;
     let mut out = streams::output().map_err(|e| Error::printing(&e))?;
     out.write_all(bytemuck::cast_slice(&sorted)).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))?;
-    common.note(&format!("{} integers sorted on the {}", sorted.len(), engine.info().kind));
+    let (n, kind) = (sorted.len(), engine.info().kind);
+    common.note(&format!("{n} {} sorted on the {kind}", plural(n as u64, "integer")));
     Ok(())
 }
 

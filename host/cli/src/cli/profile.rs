@@ -75,6 +75,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if common.format == Format::Csv && view == Some("both") {
         return Err(Error::Usage("CSV has one table: --view summary or --view trace".into()));
     }
+    if common.format == Format::Json {
+        super::refuse_unused(matches, &["view"], "JSON has both views")?;
+    }
     let view = view.unwrap_or("both");
     let timeline = matches.get_one::<OsString>("timeline").map(|name| Place::from(name.as_os_str()));
     if let Some(&[gpus]) = gpus::asked(matches).as_deref() {

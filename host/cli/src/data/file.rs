@@ -150,14 +150,21 @@ pub fn read_keys(place: &Place, types: &[Dtype]) -> Result<Input> {
     Source::open(place)?.keys(types)
 }
 
-/// Reads values of 4 bytes that go with keys: one dimension. In a raw file they are taken as `u32`, because only their
-/// bits matter.
+/// Reads values that go with keys: one dimension, of 4 bytes, or of 4 or 8 if the number of `keys` is given. In a raw
+/// file they are taken as `u32` or `u64`, because only their bits matter: as whichever makes them as many as the keys.
 ///
 /// # Errors
 /// As for [`read_keys`].
-pub fn read_values(place: &Place) -> Result<Data> {
+pub fn read_values(place: &Place, keys: Option<usize>) -> Result<Data> {
     let source = Source { raw: Some(Dtype::U32), ..Source::open(place)? };
-    source.keys(&[Dtype::U32, Dtype::I32, Dtype::F32]).map(|input| input.data)
+    let types = [Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
+    let input = source.keys(if keys.is_some() { &types } else { &types[..3] })?;
+    match (input.data, keys) {
+        (Data::U32(halves), Some(n)) if input.format == Format::Raw && n > 0 && halves.len() == 2 * n => {
+            Ok(Data::U64(bytemuck::allocation::pod_collect_to_vec(&halves)))
+        }
+        (data, _) => Ok(data),
+    }
 }
 
 /// [`read_keys`] from any stream; `name` is its name in messages.
