@@ -104,9 +104,10 @@ pub enum Error {
 impl From<CudaError> for Error {
     fn from(error: CudaError) -> Self {
         match error {
-            CudaError::NoDriver(_) | CudaError::NoDevice { .. } | CudaError::NoPtx { .. } => {
-                Self::NoDevice(error.to_string())
-            }
+            CudaError::NoDriver(_)
+            | CudaError::NoDevice { .. }
+            | CudaError::NoPtx { .. }
+            | CudaError::OldDriver { .. } => Self::NoDevice(error.to_string()),
             CudaError::OutOfMemory { asked, free } => {
                 let have = Some(Room { bytes: free, of: "the GPU's memory" });
                 Self::OutOfMemory { what: "this".into(), asked, have }

@@ -58,8 +58,14 @@ fn driver() -> Finding {
     let (what, advice) =
         ("CUDA driver", "install NVIDIA's driver (it brings libcuda.so.1); without it the simulator runs");
     match cuda_driver::load() {
-        Ok(()) => Finding { what, found: true, detail: "libcuda was opened".into(), advice: None },
-        Err(missing) => Finding { what, found: false, detail: missing.tried.join("; "), advice: Some(advice.into()) },
+        Ok(()) => {
+            let detail = cuda_driver::file().unwrap_or_else(|| "libcuda".into()) + " was opened";
+            Finding { what, found: true, detail, advice: None }
+        }
+        Err(missing) => {
+            let advice = if missing.stub.is_some() { missing.to_string() } else { advice.into() };
+            Finding { what, found: false, detail: missing.tried.join("; "), advice: Some(advice) }
+        }
     }
 }
 
@@ -71,9 +77,15 @@ fn gpu() -> Finding {
                 let (major, minor) = p.compute_capability;
                 format!("{} (compute capability {major}.{minor}, CUDA {})", p.name, p.driver_version)
             };
-            let unserved = gpus.iter().find(|p| cuda::choose(&ptx::PTX, p.compute_capability).is_none());
+            let unserved = gpus.iter().find(|p| cuda::taken(&ptx::PTX, p).is_none());
             let advice = unserved.filter(|_| !ptx::PTX.is_empty()).map(|p| {
                 let (major, minor) = p.compute_capability;
+                if cuda::choose(&ptx::PTX, p.compute_capability).is_some() {
+                    return format!(
+                        "the driver is too old for the PTX inside: update it (it is for CUDA {})",
+                        p.driver_version
+                    );
+                }
                 format!("the PTX inside needs a newer GPU: cargo xtask build-ptx --arch sm_{major}{minor}")
             });
             Finding { what, found: true, detail: gpus.iter().map(name).collect::<Vec<_>>().join("; "), advice }
@@ -118,12 +130,14 @@ fn nccl() -> Finding {
 }
 
 fn embedded_ptx() -> Finding {
-    let architectures: Vec<_> = ptx::PTX.iter().map(named_ptx).collect();
+    let needs =
+        |text| cuda::least_driver(text).map_or(String::new(), |(a, b)| format!(", for drivers of CUDA {a}.{b} on"));
+    let architectures: Vec<_> = ptx::PTX.iter().map(|pair| named_ptx(pair) + &needs(pair.1)).collect();
     let found = !architectures.is_empty();
     Finding {
         what: "PTX in this program",
         found,
-        detail: if found { architectures.join(", ") } else { ptx::PTX_MISSING.to_string() },
+        detail: if found { architectures.join("; ") } else { ptx::PTX_MISSING.to_string() },
         advice: (!found).then(|| "cargo xtask setup, then build again".into()),
     }
 }
