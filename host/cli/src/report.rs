@@ -8,6 +8,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rungs::engine::DeviceInfo;
 use rungs::error::{Error, Result};
 use serde::Serialize;
+use simt::sim::plural;
 use std::io::Write;
 use std::str::FromStr;
 
@@ -67,13 +68,14 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
             print(&format!("{}\n{}", grid.text(), mistakes(rows)))
         }
         Format::Csv => {
-            let own = ["verified", "skipped", "error", "value"];
+            let own = ["verified", "skipped", "error", "left_out", "value"];
             let mut grid = Grid::new(&[&CSV_COLUMNS[..], &own].concat(), &[]);
             for row in rows {
                 let text = |text: &Option<String>| text.clone().unwrap_or_default();
                 let value = row.value.as_ref().map_or(String::new(), |value| value.0.clone());
-                let verified = row.verified.to_string();
-                grid.row(csv_cells(row).into_iter().chain([verified, text(&row.skipped), text(&row.error), value]));
+                let left_out = row.left_out.map_or(String::new(), |count| count.to_string());
+                let (verified, skipped, error) = (row.verified.to_string(), text(&row.skipped), text(&row.error));
+                grid.row(csv_cells(row).into_iter().chain([verified, skipped, error, left_out, value]));
             }
             grid.print_csv()
         }
@@ -132,6 +134,11 @@ pub fn verdict(row: &Row) -> String {
         (_, Some(error)) if Error::is_mismatch(error) => format!("WRONG: {error}"),
         (_, Some(error)) => format!("FAILED: {error}"),
         _ if row.verified && row.checked.is_some() => "yes, and checked".into(),
+        _ if row.verified
+            && let Some(n) = row.left_out =>
+        {
+            format!("yes, without {n} {}", plural(n, "key"))
+        }
         _ => if row.verified { "yes" } else { "no" }.to_string(),
     }
 }

@@ -227,10 +227,9 @@ fn options_that_would_do_nothing_are_refused() {
     write(&file, &Data::from(vec![3_u32, 1, 2]));
     for (call, words) in [
         (&["radix", "--rung", "either", "--columns", "8", "--n", "9"][..], ["--columns", "either"]),
-        (&["bubble", "--rung", "one-block", "--threads", "8", "--n", "9"], ["--threads", "one-block"]),
+        (&["cubes", "--rung", "one-thread", "--threads", "8", "--n", "9"], ["--threads", "one-thread"]),
         (&["cubes", "--rung", "one-thread", "--blocks", "8", "--n", "9"], ["--blocks", "one-thread"]),
         (&["cubes", "--rung", "one-block", "--blocks", "8", "--n", "9"], ["--blocks", "one-block"]),
-        (&["bubble", "--report", "--threads", "8"], ["--threads", "one size"]),
         (&["radix", "--input", &file, "--keys", "sorted"], ["--keys", "from a file"]),
         (&["radix", "--input", &file, "--seed", "9"], ["--seed", "from a file"]),
         (&["sort", &file, "--seed", "9"], ["--seed", "draws no input"]),
@@ -245,6 +244,8 @@ fn options_that_would_do_nothing_are_refused() {
         (&["trace", "bubble", "--values", "2,1", "--seed", "2"], ["--seed", "--values"]),
         (&["trace", "bubble", "--bins", "2"], ["--bins", "bubble"]),
         (&["profile", "scan", "--view", "trace", "--format", "json"], ["--view", "JSON"]),
+        (&["trace", "bubble", "--html", "-", "--format", "json"], ["--format", "the page"]),
+        (&["profile", "scan", "--timeline", "-", "--view", "trace"], ["--view", "the timeline"]),
         (&["bench", "reduce", "--bins", "7"], ["--bins", "reduce"]),
         (&["bugs", "--seed", "7"], ["--seed", "draws no input"]),
         (&["bugs", "show", "plain-sum", "--seed", "7"], ["--seed", "draws no input"]),
@@ -380,6 +381,10 @@ fn what_a_result_leaves_out_is_said() {
     assert_eq!(code, 0, "{err}");
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["results"][0]["left_out"], 2);
     assert!(err.contains("2 of 4 keys are in none of the bins"), "{err}");
+    let (_, out, _) = outcome(&["histogram", "--input", &file, "--bins", "12", "-q"]);
+    assert!(out.contains("yes, without 2 keys"), "{out}");
+    let (_, out, _) = outcome(&["histogram", "--input", &file, "--bins", "12", "-q", "--format", "csv"]);
+    assert!(out.contains(",error,left_out,value\n") && out.ends_with(",true,,,2,\n"), "{out}");
     let (_, out, err) = outcome(&["histogram", "--n", "100", "--bins", "12", "--format", "json"]);
     assert!(!out.contains("left_out") && err.is_empty(), "{out} {err}");
     // With the factor 0, C does not come into the product, whatever is in it.

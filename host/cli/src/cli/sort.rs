@@ -25,7 +25,7 @@ pub(super) fn command() -> Command {
         .args([
             Arg::new("input")
                 .value_name("FILE")
-                .required(true)
+                .required_unless_present("values")
                 .help("Keys: an .npy or a raw little-endian file (with --dtype), or - for standard input")
                 .value_parser(value_parser!(OsString)),
             Arg::new("dtype")
@@ -47,7 +47,6 @@ pub(super) fn command() -> Command {
             super::check_argument(),
         ])
         .args(values_arguments())
-        .mut_arg("input", |input| input.required_unless_present("values"))
         .mut_arg("values", |values| {
             values.help(
                 "Move a value of 4 or 8 bytes with each key: those of an .npy or raw file, or without FILE each key's \

@@ -62,6 +62,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if super::given(matches, "values") {
         super::refuse_unused(matches, &["seed"], "--values names the elements")?;
     }
+    if matches.get_one::<OsString>("html").is_some_and(|page| page == "-") {
+        super::refuse_unused(matches, &["format", "notes"], "the page goes to standard output, and nothing else")?;
+    }
     let family = family_named(matches.get_one::<String>("family").map_or("", |name| name))?;
     let block = matches.get_one::<u32>("block").copied();
     let rung = rung(family, matches.get_one::<String>("rung").map(String::as_str), block)?;

@@ -56,6 +56,7 @@ impl Place {
     fn name(&self, standard: &str) -> String {
         match self {
             Self::Standard => standard.into(),
+            Self::File(path) if path.as_os_str().is_empty() => "''".into(),
             // For messages, without control characters.
             Self::File(path) => path.to_string_lossy().chars().flat_map(safe).collect(),
         }

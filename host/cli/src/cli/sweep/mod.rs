@@ -15,7 +15,7 @@ use crate::measure::{median, timed};
 use crate::report;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs::engine::{DeviceInfo, Engine};
-use rungs::error::{Error, Result};
+use rungs::error::Result;
 use serde::Serialize;
 
 pub(super) fn command() -> Command {
@@ -54,9 +54,6 @@ pub(super) fn report(
     common: &Common,
 ) -> Result<()> {
     match family.name {
-        "bubble" if parameters.threads.is_some() => {
-            Err(Error::Usage("--threads does nothing here: the source's blocks have one size".into()))
-        }
         "bubble" => bubble::report(family, rung, n, common),
         _ => cubes::report(family, rung, n, parameters, common),
     }
