@@ -558,12 +558,12 @@ impl Family {
             }
         };
         let given = parameters.options();
-        let all: [(&str, Option<u32>, fn(u32) -> Options); 3] = [
-            ("columns", given.columns, |number| Options { columns: Some(number), ..Options::default() }),
-            ("threads", given.threads, |number| Options { threads: Some(number), ..Options::default() }),
-            ("blocks", given.blocks, |number| Options { blocks: Some(number), ..Options::default() }),
-        ];
-        all.into_iter().find(|(_, given, options)| given.is_some() && !uses(*options)).map(|(name, ..)| name)
+        let unused = |given: Option<u32>, name, options| (given.is_some() && !uses(options)).then_some(name);
+        unused(given.columns, "columns", |number| Options { columns: Some(number), ..Options::default() })
+            .or_else(|| {
+                unused(given.threads, "threads", |number| Options { threads: Some(number), ..Options::default() })
+            })
+            .or_else(|| unused(given.blocks, "blocks", |number| Options { blocks: Some(number), ..Options::default() }))
     }
 
     /// The rung that runs if the user names none: the default, or the last rung that takes this workload. Products of

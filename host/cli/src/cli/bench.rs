@@ -106,7 +106,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         options.peers = opened(matches)?;
         let save = matches.get_one::<PathBuf>("save").map(PathBuf::as_path);
         make_folders([save.and_then(Path::parent)])?;
-        save.map_or(Ok(()), |file| writable(file))?;
+        save.map_or(Ok(()), writable)?;
         return gpus::run_bench(&options, &gpus, save, matches, common);
     }
     let engine = common.engine()?;

@@ -97,6 +97,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Err(e) = streams::output() {
         return failed(&Error::printing(&e));
     }
+    // Rayon panics at its first use where the system gives no thread; it can do with this one.
+    if std::thread::Builder::new().spawn(|| ()).is_err() {
+        // It is made once, so this does not fail.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    }
     let outcome = match command().try_get_matches_from(args) {
         Ok(matches) => match matches.subcommand() {
             Some(("learn", arguments)) => match refuse_common("learn", arguments) {

@@ -429,7 +429,7 @@ enum Sink {
     Standard,
     /// A file that is written in place: no regular file, or one that cannot be replaced.
     Direct(File),
-    Beside(Beside),
+    Beside(Box<Beside>),
 }
 
 /// A new file beside the one that it will replace.
@@ -603,7 +603,7 @@ impl Sink {
             named(&folder, |path| OpenOptions::new().write(true).create_new(true).open(path)).map(|_| None)
         });
         match (new, old) {
-            (Ok(new), old) => Ok(Self::Beside(Beside { new, target: folder.join(name), folder, old })),
+            (Ok(new), old) => Ok(Self::Beside(Box::new(Beside { new, target: folder.join(name), folder, old }))),
             (Err(_), Some((file, _))) => Ok(Self::Direct(file)),
             (Err(error), None) => Err(error),
         }
@@ -628,7 +628,7 @@ impl Sink {
 
     /// Writes all; `rename` is that of the system.
     fn write(self, parts: [&[u8]; 2], rename: fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
-        let Beside { new, folder, target, old } = match self {
+        let Beside { new, folder, target, old } = *match self {
             Self::Standard => return all(&mut streams::output()?, parts),
             Self::Direct(file) => return in_place(file, parts),
             Self::Beside(beside) => beside,

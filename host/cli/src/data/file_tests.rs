@@ -306,11 +306,13 @@ fn a_new_file_may_have_a_name_from_the_begin() {
     let Place::File(path) = &place else { panic!("a file") };
     let Sink::Beside(beside) = Sink::open(path).unwrap() else { panic!("a regular file") };
     assert_eq!(folder.names(), ["old"]);
-    Sink::Beside(Beside { new: None, ..beside }).write([b"", b"new"], |from, to| fs::rename(from, to)).unwrap();
+    Sink::Beside(Box::new(Beside { new: None, ..*beside }))
+        .write([b"", b"new"], |from, to| fs::rename(from, to))
+        .unwrap();
     assert_eq!((fs::read(path).unwrap(), folder.names()), (b"new".to_vec(), vec!["old".to_string()]));
     let Sink::Beside(beside) = Sink::open(path).unwrap() else { panic!("a regular file") };
     let seen = |_: &Path, _: &Path| Err(io::Error::from_raw_os_error(28));
-    Sink::Beside(Beside { new: None, ..beside }).write([b"", b"x"], seen).unwrap_err();
+    Sink::Beside(Box::new(Beside { new: None, ..*beside })).write([b"", b"x"], seen).unwrap_err();
     assert_eq!((fs::read(path).unwrap(), folder.names()), (b"new".to_vec(), vec!["old".to_string()]));
 }
 
