@@ -31,7 +31,8 @@ pub enum Error {
         /// The cause and the remedy.
         what: String,
     },
-    /// A file or the standard output could not be written. A file that was there before is unchanged.
+    /// A file or the standard output could not be written. A file that was there before is unchanged, unless it could
+    /// not be replaced and was written in place.
     #[error("cannot write {path}: {what}")]
     Write {
         /// The file as the user named it, or "standard output".

@@ -256,6 +256,8 @@ fn options_that_would_do_nothing_are_refused() {
         (&["bugs", "run", "plain-sum", "--format", "json"], ["--format", "a line at a time"]),
         (&["learn", "list", "--format", "json"], ["--format", "text"]),
         (&["sort", &file, "--nan", "last"], ["--nan", "u32 has no NaN"]),
+        (&["sort", &file, "--output", "-", "--format", "json"], ["--format", "standard output"]),
+        (&["bench", "saxpy", "--n", "9", "--save", "-"], ["--save", "--format json"]),
     ] {
         refused_in_short(call, 2, &words);
     }

@@ -232,6 +232,9 @@ pub(super) fn write_report(file: &Path, report: &Report) -> Result<()> {
 
 /// Refuses a file that cannot be written.
 fn writable(file: &Path) -> Result<()> {
+    if file == "-" {
+        return Err(Error::Usage("--save names a file; the same on standard output: --format json".into()));
+    }
     Output::open(&Place::File(file.into()), data::Format::Raw).map(drop)
 }
 

@@ -275,6 +275,8 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
 pub(super) struct Places {
     result: Option<Place>,
     values: Option<Place>,
+    /// Whether a format of the report was asked for.
+    reports: bool,
 }
 
 /// Outputs that can be written.
@@ -297,7 +299,7 @@ impl Places {
             let given = matches.try_get_one::<OsString>(name).ok().flatten();
             given.map(|name| Place::from(name.as_os_str()))
         };
-        Self { result: place("output"), values: place("output-values") }
+        Self { result: place("output"), values: place("output-values"), reports: super::given(matches, "format") }
     }
 
     /// `format` is that of the standard output.
@@ -311,6 +313,10 @@ impl Places {
             return Err(Error::Usage(why.into()));
         }
         let to_standard = [&result, &values].into_iter().flatten().any(Output::is_standard);
+        if to_standard && self.reports {
+            let why = "--format does nothing here: the elements go to standard output, and no report does";
+            return Err(Error::Usage(why.into()));
+        }
         Ok(Outputs { nan_last: false, result, values, to_standard })
     }
 }
