@@ -203,6 +203,8 @@ mod tests {
         let own = ("proc/self/cgroup", "4:memory:/docker/f00/inner\n");
         let at_top = ("sys/fs/cgroup/memory/memory.limit_in_bytes", "4000\n");
         assert_eq!(of(&[MACHINE, ("proc/self/mountinfo", mounts), own, at_top]), Some((4000, group)));
+        let inner = ("sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "2500\n");
+        assert_eq!(of(&[MACHINE, ("proc/self/mountinfo", mounts), own, at_top, inner]), Some((2500, group)));
         // A process whose group lies beside what is mounted.
         let own = ("proc/self/cgroup", "0::/../other\n");
         let root = ("sys/fs/cgroup/memory.max", "3000\n");
