@@ -241,6 +241,17 @@ pub fn write_text(place: &Place, text: &str) -> Result<()> {
     }
 }
 
+/// Refuses a file that [`write_text`] could not write, before the work of which it is to tell.
+///
+/// # Errors
+/// As for [`Output::open`].
+pub fn writable(place: &Place) -> Result<()> {
+    match place {
+        Place::Standard => Ok(()),
+        Place::File(_) => Output::open(place, Raw).map(drop),
+    }
+}
+
 /// A duration, with a suitable unit.
 pub fn time(ms: f64) -> String {
     match ms {

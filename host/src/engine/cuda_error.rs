@@ -47,7 +47,10 @@ pub enum CudaError {
     },
 
     /// The driver is there and cannot be initialised.
-    #[error("the CUDA driver is there and does not start: {status}; {}, or use the simulator (--device sim)", remedy(*.status))]
+    #[error(
+        "the CUDA driver is there and does not start: {status}; {}, or use the simulator (--device sim)",
+        remedy(*.status)
+    )]
     NotStarted {
         /// The driver's status.
         status: Status,

@@ -174,7 +174,13 @@ fn an_old_report_outlives_a_failed_write() {
     assert_ne!(fs::metadata(&report).unwrap().ino(), inode, "replaced, and not written over");
     let new = serde_json::from_str::<Value>(&fs::read_to_string(&report).unwrap()).unwrap();
     assert!(new["schema"].is_u64(), "{new}");
-    refused_in_short(&["bench", "saxpy", "--n", "100", "--save", folder.path().to_str().unwrap()], 4, &["folder"]);
+    // Places that cannot be written are refused before the work: these sizes would take minutes.
+    let (nowhere, folder) = (path(&folder, "none/x"), folder.path().to_str().unwrap());
+    let begun = Instant::now();
+    refused_in_short(&["bench", "saxpy", "--n", "2^28", "--save", folder], 4, &["folder"]);
+    refused_in_short(&["profile", "bubble", "--n", "2^20", "--timeline", &nowhere], 4, &["none/x"]);
+    refused_in_short(&["trace", "bubble", "--n", "64", "--check=100000", "--html", &nowhere], 4, &["none/x"]);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::progress::Progress;
 use super::{Common, family, gpus};
 use crate::algorithms::{Extra, FAMILIES, Family};
 use crate::bench::{self, Options, Report, Row, Told, peers};
-use crate::data::{self, Distribution, Dtype, MatrixSize, Output, Place, Size};
+use crate::data::{Distribution, Dtype, MatrixSize, Place, Size};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::error::{Error, Result};
@@ -235,7 +235,7 @@ fn writable(file: &Path) -> Result<()> {
     if file == "-" {
         return Err(Error::Usage("--save names a file; the same on standard output: --format json".into()));
     }
-    Output::open(&Place::File(file.into()), data::Format::Raw).map(drop)
+    report::writable(&Place::File(file.into()))
 }
 
 fn make_folders<'a>(folders: impl IntoIterator<Item = Option<&'a Path>>) -> Result<()> {

@@ -80,6 +80,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     }
     let view = view.unwrap_or("both");
     let timeline = matches.get_one::<OsString>("timeline").map(|name| Place::from(name.as_os_str()));
+    timeline.as_ref().map_or(Ok(()), report::writable)?;
     if timeline == Some(Place::Standard) {
         let why = "the timeline goes to standard output, and nothing else";
         super::refuse_unused(matches, &["format", "view"], why)?;

@@ -62,8 +62,11 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if super::given(matches, "values") {
         super::refuse_unused(matches, &["seed"], "--values names the elements")?;
     }
-    if matches.get_one::<OsString>("html").is_some_and(|page| page == "-") {
-        super::refuse_unused(matches, &["format", "notes"], "the page goes to standard output, and nothing else")?;
+    if let Some(page) = matches.get_one::<OsString>("html") {
+        report::writable(&page.as_os_str().into())?;
+        if page == "-" {
+            super::refuse_unused(matches, &["format", "notes"], "the page goes to standard output, and nothing else")?;
+        }
     }
     let family = family_named(matches.get_one::<String>("family").map_or("", |name| name))?;
     let block = matches.get_one::<u32>("block").copied();

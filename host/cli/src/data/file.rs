@@ -415,8 +415,8 @@ fn read_full(stream: &mut dyn Read, space: &mut [u8]) -> io::Result<usize> {
 /// loses the old content: a file that is mounted by itself, as into a container, and one whose folder is not writable.
 /// Devices, pipes and the standard output are written directly.
 ///
-/// Until it replaces the old file, the new one has no name, so a signal leaves nothing behind. Where the file system has
-/// no such files (NFS has none), one named `.rungs-PID-N.tmp` exists while the output is written.
+/// Until it replaces the old file, the new one has no name, so a signal leaves nothing behind. Where the file system
+/// has no such files (NFS has none), one named `.rungs-PID-N.tmp` exists while the output is written.
 #[derive(Debug)]
 pub struct Output {
     name: String,
