@@ -5,7 +5,7 @@
 //! atomic addition, `sum.fetch_add(0, x, Relaxed, Scope::Device)`, reads, adds and writes as one step that no other
 //! can enter.
 //!
-//! Atomic additions to one word are done one after another. So each block first adds up its own elements, which
+//! Atomic additions to one word are done one at a time. So each block first adds up its own elements, which
 //! `block_sum` does, and then one thread of the block adds that sum.
 //!
 //! `total` is 0 before the launch. Let it be the sum of all elements afterwards, with one atomic addition per block.

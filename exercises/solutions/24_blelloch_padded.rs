@@ -1,7 +1,7 @@
 //! # 24 · Words that keep out of each other's way
 //!
 //! Shared memory has 32 banks: word w lies in bank w % 32. Lanes of a warp that use different words of one bank at
-//! the same time are served one after another. In the tree of the exercise before, the nodes of a level lie 2, 4, 8 …
+//! the same time are served one at a time. In the tree of the exercise before, the nodes of a level lie 2, 4, 8 …
 //! words apart, so from some level on all lanes meet in one bank.
 //!
 //! The tree below is the same, but each place goes through the function `place`. Let it leave gaps, so that words
@@ -67,7 +67,7 @@ pub fn scan(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-/// The places of the two children of node `t` on the level of so many nodes.
+/// The places of the two children of node `t` on the level with the given number of nodes.
 #[inline(always)]
 fn children(t: u32, nodes: u32) -> (u32, u32) {
     let width = CAPACITY / nodes;

@@ -1,6 +1,6 @@
 //! # 27 · A ring that is filled in advance
 //!
-//! A block that loads a tile, works on it and loads the next one waits for memory each time. The copy engine (compute
+//! A block that loads a tile, works on it and loads the next one waits for memory each time. TMA (compute
 //! capability 9.0) copies while the threads work: the block has two slots in shared memory, and the tile of the next
 //! round comes into one while this round uses the other. In round r the tile is in slot `r % SLOTS`.
 //!
@@ -41,7 +41,7 @@ pub fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
             // A phase takes the bytes of one copy, and one arrival: of thread 0, which announces them.
             barrier(slot).init(1);
         }
-        // The copy engine knows of the barriers.
+        // TMA knows of the barriers.
         mbarrier::fence_init();
         if tile < tiles {
             start(input, tile, 0);

@@ -1,6 +1,6 @@
 //! # 29 · A table for each block
 //!
-//! Atomic additions to one word of global memory are done one after another, for all blocks. In shared memory only
+//! Atomic additions to one word of global memory are done one at a time, for all blocks. In shared memory only
 //! the threads of one block meet. So a block counts its keys in a table of its own, and at the end adds the table to
 //! the counts.
 //!

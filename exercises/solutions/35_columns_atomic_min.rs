@@ -5,7 +5,7 @@
 //! put it out and go on, until all keys have a place.
 //!
 //! `LEAST::view().fetch_min(0, key, …)` leaves the smaller of a shared word and a key in that word: the threads call it
-//! one after another, and the word then is the smallest head. `PLACED` counts the keys that have a place.
+//! in sequence, and the word then is the smallest head. `PLACED` counts the keys that have a place.
 //!
 //! A round has three parts: the word is set to a value that no head exceeds; all heads go into it; each thread whose
 //! head is the minimum takes a place, by `PLACED::view().fetch_add(0, 1, …)`, and moves on to the next key of its
@@ -52,7 +52,7 @@ pub fn merge(columns: Global<u32>, output: Global<u32>) {
             output.set(placed.fetch_add(0, 1, Relaxed, Scope::Block), columns.get(head));
             head += COLUMNS;
         }
-        // All threads have read the minimum before it is set anew, and all places are counted before they are read.
+        // All threads have read the minimum before it is set again, and all places are counted before they are read.
         thread::sync_threads();
         done = placed.get(0);
         //]

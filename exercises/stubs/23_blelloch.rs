@@ -52,7 +52,7 @@ pub fn scan(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-/// The places of the two children of node `t` on the level of so many nodes.
+/// The places of the two children of node `t` on the level with the given number of nodes.
 #[inline(always)]
 fn children(t: u32, nodes: u32) -> (u32, u32) {
     let width = CAPACITY / nodes;

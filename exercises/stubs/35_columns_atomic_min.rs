@@ -5,7 +5,7 @@
 //! put it out and go on, until all keys have a place.
 //!
 //! `LEAST::view().fetch_min(0, key, …)` leaves the smaller of a shared word and a key in that word: the threads call it
-//! one after another, and the word then is the smallest head. `PLACED` counts the keys that have a place.
+//! in sequence, and the word then is the smallest head. `PLACED` counts the keys that have a place.
 //!
 //! A round has three parts: the word is set to a value that no head exceeds; all heads go into it; each thread whose
 //! head is the minimum takes a place, by `PLACED::view().fetch_add(0, 1, …)`, and moves on to the next key of its

@@ -1,4 +1,4 @@
-//! Copies of whole ranges between global and shared memory, by the copy engine while the threads continue (compute
+//! Copies of whole ranges between global and shared memory, by TMA while the threads continue (compute
 //! capability 9.0).
 //!
 //! Both sides start at multiples of 16 bytes, and so does the length. The engine reads and writes memory past the

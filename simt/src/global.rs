@@ -162,7 +162,7 @@ impl<T: Scalar> Global<T> {
         self.load_pack(i, Cache::Streaming)
     }
 
-    /// [`Global::get_pack`] of data that is not written during the kernel; bypasses the first-level cache.
+    /// [`Global::get_pack`] of data that is not written during the kernel; bypasses L1.
     #[inline(always)]
     #[track_caller]
     pub fn get_pack_read_only(self, i: u32) -> T::Pack {

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 /// The limits of the device that geometry can depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Multiprocessors of a GPU; cores that the simulator uses.
+    /// SMs of a GPU; cores that the simulator uses.
     pub multiprocessors: u32,
     /// Bytes of shared memory per block, static and dynamic together.
     pub shared_per_block: u32,

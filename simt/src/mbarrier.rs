@@ -104,7 +104,7 @@ impl Mbarrier {
     }
 }
 
-/// Makes initialised barriers known to the copy engine. The thread that called [`Mbarrier::init`] calls it.
+/// Makes initialised barriers known to TMA. The thread that called [`Mbarrier::init`] calls it.
 #[inline(always)]
 pub fn fence_init() {
     Backend::fence_mbarrier_init()

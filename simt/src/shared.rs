@@ -203,7 +203,7 @@ macro_rules! shared {
             fn view() -> $crate::Shared<$t> {
                 const LEN: u32 = ($n) as u32;
                 let address = $crate::shared_array_address!($name: [$t; LEN]);
-                // SAFETY: that of an array of so many elements, on a multiple of 16 bytes.
+                // SAFETY: that of an array of the given number of elements, on a multiple of 16 bytes.
                 unsafe { $crate::Shared::at_address(address, LEN) }
             }
         }

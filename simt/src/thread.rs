@@ -38,7 +38,7 @@ registers! {
     grid_dim_y = GridDimY;
     /// Blocks of the grid along z.
     grid_dim_z = GridDimZ;
-    /// The multiprocessor that the thread runs on; the simulator has one and says 0.
+    /// The SM that the thread runs on; the simulator has one and says 0.
     multiprocessor = Multiprocessor;
 }
 

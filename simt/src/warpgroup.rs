@@ -55,7 +55,7 @@ impl<T> Clone for Tile<T> {
 impl<T> Copy for Tile<T> {}
 
 impl<T: Operand> Tile<T> {
-    /// Elements along k of a tile.
+    /// Depth in K of a tile.
     pub const DEPTH: u32 = ROW / size_of::<T>() as u32;
 
     /// Where in a tile element `k` of a row is.

@@ -3,7 +3,7 @@
 //! **Idea.** The same walk by the threads of all blocks: thread t of the grid takes the values t, t + (threads of the
 //! grid), … .
 //!
-//! **Changed from the rung before.** A grid instead of a block: all multiprocessors ask for memory at the same time.
+//! **Changed from the rung before.** A grid instead of a block: all SMs ask for memory at the same time.
 //!
 //! **Bottleneck.** Every thread leaves a sum: the host copies and adds as many numbers as there are threads. The next
 //! rung leaves one sum per block.
@@ -24,7 +24,7 @@ use simt::{Global, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
+/// Blocks per SM by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Sums that the kernel writes: one per thread.

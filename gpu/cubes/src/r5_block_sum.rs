@@ -23,7 +23,7 @@ use simt::{Global, Shared, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
+/// Blocks per SM by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Sums that the kernel writes: one per block.
@@ -51,7 +51,7 @@ pub fn cubes_block_sum(values: Global<u32>, sums: Global<u64>, times: Global<u64
     start.record(times);
 }
 
-/// The sum of `parts`, one after another.
+/// The sum of `parts`, in sequence.
 #[inline(always)]
 fn add_up(parts: Shared<u64>) -> u64 {
     let (mut sum, mut i) = (0u64, 0);

@@ -27,7 +27,7 @@ use simt::{Global, Shared, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
+/// Blocks per SM by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Sums that the kernel writes: one per block.

@@ -26,7 +26,7 @@ use simt::{Global, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
+/// Blocks per SM by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Sums that the kernel adds to.

@@ -5,7 +5,7 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** All additions meet in the level-2 cache, and those to one counter are done one after another: the
+//! **Bottleneck.** All additions meet in L2, and those to one counter are done one at a time: the
 //! fewer different keys there are, the slower it gets. The next rung counts in the shared memory of each block first.
 //!
 //! **Cost.** n global atomics; one read of each key; no barrier; one launch, and the clearing of the counts before it.
@@ -24,10 +24,10 @@ use simt::{Global, kernel, thread};
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks that keep a multiprocessor of 2048 threads full.
+/// Blocks that keep an SM of 2048 threads full.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
 
-/// Blocks for `n` keys on a device with that many multiprocessors; none for no keys.
+/// Blocks for `n` keys on a device with the given number of SMs; none for no keys.
 pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
     blocks_for(n, BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
 }

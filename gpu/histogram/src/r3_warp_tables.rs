@@ -28,7 +28,7 @@ use simt::{Global, Shared, kernel, thread};
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks that keep a multiprocessor of 2048 threads full.
+/// Blocks that keep an SM of 2048 threads full.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
 
 /// Fewest keys per block that make its tables worth clearing and adding up.
@@ -47,12 +47,12 @@ pub const fn tables(bins: u32) -> u32 {
     }
 }
 
-/// Bytes of shared memory for that many bins.
+/// Bytes of shared memory for the given number of bins.
 pub const fn shared_bytes(bins: u32) -> u32 {
     4 * bins * tables(bins)
 }
 
-/// Blocks for `n` keys on a device with that many multiprocessors; none for no keys.
+/// Blocks for `n` keys on a device with the given number of SMs; none for no keys.
 pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
     blocks_for(n, KEYS_PER_BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
 }

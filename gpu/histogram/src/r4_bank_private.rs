@@ -35,7 +35,7 @@ use simt::{Global, Shared, grid, kernel, thread, unroll};
 /// Threads per block.
 pub const BLOCK: u32 = 1024;
 
-/// Blocks that a multiprocessor holds at once: 2048 threads, and two tables.
+/// Blocks that an SM holds at once: 2048 threads, and two tables.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
 
 /// Loads of 16 bytes that a thread has in flight.
@@ -65,13 +65,13 @@ const fn copies_log2(rows: u32) -> u32 {
     }
 }
 
-/// Bytes of shared memory for that many bins.
+/// Bytes of shared memory for the given number of bins.
 pub const fn shared_bytes<K: Key>(bins: u32) -> u32 {
     (4 * rows::<K>(bins)) << copies_log2(rows::<K>(bins))
 }
 
-/// Blocks for `n` keys and that many bins on a device with that many multiprocessors. At least one: it sets the counts
-/// even if there are no keys.
+/// Blocks for `n` keys and `bins` bins on a device with the given number of SMs. At least one: it sets the counts even
+/// if there are no keys.
 pub const fn blocks<K: Key>(n: u32, bins: u32, multiprocessors: u32) -> u32 {
     let bytes = n as u64 * size_of::<K>() as u64;
     let table = shared_bytes::<K>(bins) as u64; // none without bins
@@ -218,7 +218,7 @@ fn is_last(ticket: Global<u32>) -> bool {
 fn publish(totals: Global<u32>, counts: Global<u32>, ticket: Global<u32>) {
     let mut bin = thread::thread_idx_x();
     while bin < counts.len() {
-        // Atomic, because atomics added up the totals, which live in the level-2 cache.
+        // Atomic, because atomics added up the totals, which live in L2.
         counts.set(bin, totals.exchange(bin, 0, Order::Relaxed, Scope::Device));
         bin += BLOCK;
     }

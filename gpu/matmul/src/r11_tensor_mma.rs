@@ -100,8 +100,8 @@ fn place_b(row: u32, pack: u32) -> u32 {
     row * PACKS_B + (pack ^ (row & 6))
 }
 
-/// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is empty
-/// behind the last step.
+/// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
+/// after the last step.
 #[inline(always)]
 fn start_copy(a: Matrix, row: u32, b: Matrix, column: u32, step: u32, steps: u32) {
     if step < steps {

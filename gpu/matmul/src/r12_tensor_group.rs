@@ -38,7 +38,7 @@ pub const DEPTH: u32 = Tile::<bf16>::DEPTH;
 /// Pairs of tiles in shared memory: one is multiplied, one waits to be, one is being filled, and one may still be read
 /// by the other warpgroup's products.
 const STAGES: u32 = 4;
-/// Steps along k that copies are ahead of products.
+/// K steps that copies are ahead of products.
 const AHEAD: u32 = STAGES - 2;
 /// Rows of C that a warpgroup has.
 const GROUP_ROWS: u32 = 64;
@@ -96,8 +96,8 @@ fn place_b(row: u32, column: u32) -> u32 {
     Tile::<bf16>::place(column / 64 * DEPTH + row, column % 64)
 }
 
-/// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is empty
-/// behind the last step.
+/// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
+/// after the last step.
 #[inline(always)]
 fn start_copy(a: Matrix<bf16>, row: u32, b: Matrix<bf16>, column: u32, step: u32, steps: u32) {
     if step < steps {

@@ -165,7 +165,7 @@ fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32
     }
 }
 
-/// Multiplies what is in the ring, for tile after tile of the pair. There is at least one step along k.
+/// Multiplies what is in the ring, for tile after tile of the pair. There is at least one K step.
 #[inline(always)]
 fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
     let (rank, group_row) = (cluster::rank(), thread::thread_idx_x() / 128 * GROUP_ROWS);

@@ -1,8 +1,8 @@
 //! # Matrix product, tensor cores in f64 by warp MMA
 //!
-//! **Idea.** The tensor cores of data-center GPUs also multiply `f64`, without rounding the factors: one `mma.sync` adds
-//! the product of a 16 × 16 and a 16 × 8 matrix to 16 × 8 sums, 2048 multiply-adds, each rounded as by `fma`. That is
-//! twice the rate of the CUDA cores.
+//! **Idea.** The tensor cores of data-center GPUs also multiply `f64`, without rounding the factors: one `mma.sync`
+//! adds the product of a 16 × 16 and a 16 × 8 matrix to 16 × 8 sums: 2048 multiply-adds, each rounded as by `fma`. That
+//! is twice the rate of the CUDA cores.
 //!
 //! **Changed from the rung before.** The three rungs before need `wgmma`, which has no `f64`; this one continues from
 //! `tensor-mma`, with the same ring of copies. An element has 8 bytes, so 16-byte loads bring two: two of a row of A,
@@ -100,8 +100,8 @@ fn place_b(row: u32, pack: u32) -> u32 {
     row * PACKS_B + (pack ^ (row & 6))
 }
 
-/// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is empty
-/// behind the last step.
+/// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
+/// after the last step.
 #[inline(always)]
 fn start_copy(a: Matrix<f64>, row: u32, b: Matrix<f64>, column: u32, step: u32, steps: u32) {
     if step < steps {

@@ -34,7 +34,7 @@ pub const BLOCK: u32 = 256;
 /// Loads of 16 bytes that a thread has in flight: 64 registers.
 const LOADS: usize = 16;
 
-/// Blocks that a multiprocessor holds at once, which leaves 128 registers per thread.
+/// Blocks that an SM holds at once, which leaves 128 registers per thread.
 const RESIDENT: u32 = 2;
 
 /// Blocks of a large input for each block that can run at once: a block that ends early makes room for a waiting one.
@@ -52,18 +52,18 @@ const SMALL: u32 = TILE / 2;
 // A value for each warp, in words wide enough for every type.
 shared!(VALUES: [u64; BLOCK / WARP]);
 
-/// Most blocks on a device with that many multiprocessors: the elements that `values` needs.
+/// Most blocks on a device with the given number of SMs: the elements that `values` needs.
 pub const fn max_grid(multiprocessors: u32) -> u32 {
     multiprocessors * RESIDENT * WAVES
 }
 
-/// Blocks for `n` elements on a device with that many multiprocessors.
+/// Blocks for `n` elements on a device with the given number of SMs.
 pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
     let packs = n.div_ceil(T::PACK);
     if packs <= SMALL {
         return 1;
     }
-    // One load per thread is enough to give every multiprocessor something to do.
+    // One load per thread is enough to give every SM something to do.
     let (one_load, long) = (packs.div_ceil(BLOCK), packs / (TILE * TURNS));
     let (resident, most) = (multiprocessors * RESIDENT, max_grid(multiprocessors));
     let few = if one_load < resident { one_load } else { resident };

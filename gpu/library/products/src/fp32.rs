@@ -4,7 +4,7 @@
 //! and B are in shared memory: while the block multiplies one pair, `cp.async` fills the other. This is the product of
 //! `f32` on the CUDA cores of GPUs before Hopper.
 //!
-//! **Bottleneck.** All threads both copy and multiply: each step along k costs a dozen instructions that start copies,
+//! **Bottleneck.** All threads both copy and multiply: each K step costs a dozen instructions that start copies,
 //! and one barrier.
 //!
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block;
@@ -23,7 +23,7 @@ use simt::{Global, Shared, async_copy, kernel, shared, thread, unroll, warp};
 
 /// Side of a tile of C.
 pub const TILE: u32 = 128;
-/// Elements along k of the tiles in shared memory.
+/// Depth in K of the tiles in shared memory.
 pub const DEPTH: u32 = 16;
 /// Elements from one row of the transposed tile of A to the next.
 const STRIDE_A: u32 = TILE + 4;
@@ -50,7 +50,7 @@ const COPIES_B: usize = COPIES_A / 4;
 shared!(TILES_A: [f32; STAGES * SIZE_A]);
 shared!(TILES_B: [f32; STAGES * SIZE_B]);
 
-/// Bytes per thread of spilled registers that two blocks per multiprocessor may cost: for compute capability 8.0 ptxas
+/// Bytes per thread of spilled registers that two blocks per SM may cost: for compute capability 8.0 ptxas
 /// finds no room for six addresses.
 const MAX_SPILLS: u32 = 24;
 

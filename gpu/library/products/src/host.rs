@@ -38,7 +38,7 @@ impl<T> Default for Room<T> {
 }
 
 impl<T: Scalar> Room<T> {
-    /// A view of so many elements of it.
+    /// A view of the given number of elements of it.
     pub(super) fn view(&mut self, on: &dyn Launcher, elements: u64) -> Result<Global<T>> {
         let len = u32::try_from(elements)
             .map_err(|_| Failed::Unsuitable(format!("a copy of {elements} elements is more than fits a view")))?;

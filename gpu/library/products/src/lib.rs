@@ -193,7 +193,7 @@ impl<R: Real> Shape<R> {
 }
 
 /// The row and the column of tile `tile` of `down` × `along`. Blocks walk through eight rows of tiles together, column
-/// by column, so that they share tiles of A and B in the second-level cache.
+/// by column, so that they share tiles of A and B in L2.
 #[inline(always)]
 fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
     const GROUP: u32 = 8;

@@ -1,4 +1,4 @@
-//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where the copy engine cannot take
+//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where TMA cannot take
 //! it.
 //!
 //! Threads want the elements of one k side by side. So they lie in A that is transposed and in B that is not; the copy
@@ -9,7 +9,7 @@ use simt::mbarrier::Mbarrier;
 use simt::tensor_map::TensorMap;
 use simt::{Global, Shared, bulk, shared, thread, unroll};
 
-/// An operand as the copy engine takes it.
+/// An operand as TMA takes it.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
     map: TensorMap<f32>,
@@ -142,7 +142,7 @@ impl Part {
         let Self { panel: Panel { width, depth, .. }, first, first_k, .. } = self;
         let (square, warp, lane) = (SQUARE::view(), thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
         let tile = first / width * width * depth + first % width;
-        // A warp has eight packs of four k: it reads all banks, and writes whole lines of the second-level cache.
+        // A warp has eight packs of four k: it reads all banks, and writes whole lines of L2.
         let row = (warp % 2 * 8 + lane % 8) * 4;
         unroll::<EACH>(|i| {
             let k = (i as u32 * (PACKS / EACH as u32) + warp / 2) * 4 + lane / 8;
@@ -183,7 +183,7 @@ pub(super) mod host {
     }
 
     impl Operand {
-        /// The operand that begins at `start`. `deep_rows`: whether its rows, as it is stored, lie along k. Stages have
+        /// The operand that begins at `start`. `deep_rows`: whether its rows, as it is stored, are K-major. Stages have
         /// `depth` k.
         pub(in super::super) fn new(
             on: &dyn Launcher,

@@ -36,7 +36,7 @@ pub use super::group::ROWS;
 
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = Wide::<f32>::COLUMNS;
-/// Elements along k of tiles in shared memory; of elements of 16 bits they have twice as many.
+/// Depth in K of tiles in shared memory; of elements of 16 bits they have twice as many.
 pub const DEPTH: u32 = Tile::<f32>::DEPTH;
 
 type Wide<T> = Groups<T, Whole, 128, 1, 4>;

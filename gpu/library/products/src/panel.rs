@@ -15,7 +15,7 @@ pub struct Panel {
     pub step_deep: u32,
     /// Rows or columns of a tile.
     pub width: u32,
-    /// Elements along k of the copy, at least `deep`.
+    /// Depth in K of the copy, at least `deep`.
     pub depth: u32,
 }
 

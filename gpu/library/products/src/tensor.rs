@@ -6,7 +6,7 @@ use super::{Shape, Task};
 use simt::mma::FragmentC;
 use simt::{Global, Shared, async_copy, opaque, thread, unroll, warp};
 
-/// Elements along k of the tiles in shared memory.
+/// Depth in K of the tiles in shared memory.
 pub const DEPTH: u32 = 32;
 /// Pairs of tiles in shared memory.
 const STAGES: u32 = 3;
@@ -19,7 +19,7 @@ pub(super) trait Method {
     type Operand: Copy;
     /// How many products of small matrices one product takes.
     const PASSES: usize;
-    /// Whether they sum the products of sixteen k alone, and the multiprocessor adds these sums.
+    /// Whether they sum the products of sixteen k alone, and the SM adds these sums.
     const PARTS: bool;
 
     /// What they get of an element.
@@ -82,12 +82,12 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// Starts to copy the tiles from `t` on along k to a stage, and closes the group of these copies. What lies outside
-    /// the matrices becomes zero; behind the last tile nothing is copied.
+    /// the matrices becomes zero; after the last tile nothing is copied.
     #[inline(always)]
     fn copy(task: Task, stage: u32, t: u32, k: u32, packs: (bool, bool)) {
         if t < k {
             let (tile_a, tile_b) = Self::tiles(stage);
-            // What follows from the thread's number is computed anew for each stage: during the products there are no
+            // What follows from the thread's number is computed again for each stage: during the products there are no
             // registers for it.
             let thread = opaque(thread::thread_idx_x().wrapping_add(t)).wrapping_sub(t);
             let (rows, depth, columns) = ((task.row, ROWS), (t, DEPTH), (task.column, COLUMNS));

@@ -35,7 +35,7 @@ pub const ROWS: u32 = 128;
 pub const COLUMNS: u32 = 64;
 /// Side of a small tile.
 pub const SMALL: u32 = 64;
-/// Blocks on a multiprocessor, with tiles and with small ones.
+/// Blocks on an SM, with tiles and with small ones.
 const BLOCKS: u32 = 2;
 const BLOCKS_SMALL: u32 = 3;
 
@@ -108,8 +108,8 @@ pub mod launches {
         }
     }
 
-    /// Whether small tiles are likely to be faster: they fill the multiprocessors more evenly. As measured on an H200,
-    /// a multiprocessor takes 2 × 2 units of time for two tiles, and 3 × 1.15 for three small ones.
+    /// Whether small tiles are likely to be faster: they fill the SMs more evenly. As measured on an H200,
+    /// an SM takes 2 × 2 units of time for two tiles, and 3 × 1.15 for three small ones.
     fn prefers_small(product: &Product, multiprocessors: u32) -> bool {
         let shape = Shape::of(product);
         let rounds = |tiles: u32, blocks: u32| f64::from(tiles.div_ceil(blocks * multiprocessors));

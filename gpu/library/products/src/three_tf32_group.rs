@@ -74,7 +74,7 @@ pub fn product_three_tf32_group_pair(a: Global<f32>, b: Global<f32>, c: Global<f
     Pair::product(a, b, c, shape, product);
 }
 
-/// The same where A lies along k, and is taken as it is.
+/// The same where A is K-major, and is taken as it is.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,

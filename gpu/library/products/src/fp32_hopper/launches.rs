@@ -1,4 +1,4 @@
-//! What the host launches: operands are copied where they must be; then the product, in the way that takes least.
+//! What the host launches: operands are copied where they must be; then the product, by the fastest method.
 
 use super::split::By;
 use super::*;
@@ -89,7 +89,7 @@ const ADDING: u32 = 20;
 /// The time that blocks take to add their parts to C, with the launch that multiplies that by beta, likewise.
 const ADDING_TO_C: u32 = 256;
 
-/// Clusters of so many blocks that run at the same time. Multiprocessors are in groups of 16 or 18, some of fewer, and
+/// Clusters of so many blocks that run at the same time. SMs are in groups of 16 or 18, some of fewer, and
 /// a cluster is in one group: of clusters of more than two blocks not all find a place.
 fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
     (if blocks > 2 { multiprocessors * 7 / 8 } else { multiprocessors }) / blocks
@@ -128,7 +128,7 @@ fn choose(shape: &Shape, multiprocessors: u32) -> ((u32, u32), Work) {
     let in_clusters = CLUSTERS.into_iter().filter_map(|(blocks, groups)| {
         let tiles = work(ROWS / groups, 0, 0).tiles();
         let rounds = tiles.div_ceil(Some(clusters(multiprocessors, blocks)).filter(|&n| n > 0)?);
-        // Halves of tiles are for one round: in more, where clusters begin anew, other ways were faster.
+        // Halves of tiles are for one round: in more, where clusters begin again, other ways were faster.
         if groups > 1 && rounds > 1 {
             return None;
         }

@@ -1,5 +1,5 @@
 //! A tile of C by the blocks of a cluster: each multiplies a part of k, and then adds up a part of the tile. A tile of
-//! half as many rows has two groups of warps per block, which take turns along k.
+//! half as many rows has two groups of warps per block, which take turns along K.
 
 use super::multiply::{ALONG, APART_ALONG, APART_DOWN, DOWN, Sums, Walk};
 use super::ring::{Producer, STAGE};

@@ -4,7 +4,7 @@ use super::COLUMNS;
 use crate::in_groups;
 
 /// The tiles of C and their distribution, and what the operands are. Tiles before `shared` are multiplied whole, each
-/// by one block. The steps along k of the others are divided evenly among all blocks, which add their parts to C. A
+/// by one block. The K steps of the others are divided evenly among all blocks, which add their parts to C. A
 /// cluster has one tile, and that is shared.
 #[simt::argument]
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub struct Work {
     pub down: u32,
     /// Tiles along n.
     pub along: u32,
-    /// Steps along k.
+    /// K steps.
     pub steps: u32,
     /// Blocks.
     pub blocks: u32,
@@ -27,7 +27,7 @@ pub struct Work {
     pub boxes_b: u32,
 }
 
-/// A tile, or a part of its steps along k.
+/// A tile, or a part of its K steps.
 #[derive(Clone, Copy)]
 pub(super) struct Unit {
     /// First row of the tile.
@@ -42,7 +42,7 @@ pub(super) struct Unit {
     pub(super) adds: bool,
 }
 
-/// The units of a block, one after the other. Those who copy and those who multiply count through them alike.
+/// The units of a block, in sequence. Those who copy and those who multiply count through them alike.
 #[derive(Clone, Copy)]
 pub(super) struct Units {
     pub(super) work: Work,

@@ -24,7 +24,7 @@ pub type HeldArgs<T> = (TensorMap<T>, Global<T>, Global<T>, Global<T>, Shape, u3
 pub enum By<T> {
     /// As a copy in tiles.
     Copy(Multiply<T>),
-    /// As it is, if that lies along k.
+    /// As it is, if that is K-major.
     Map(Hold<T>),
 }
 
@@ -77,7 +77,7 @@ impl<T: Packed, const N: usize> Kernels<T, N> {
         self.products.iter().map(|of| of.columns).fold(ROWS, u32::max)
     }
 
-    /// The product whose tiles take the least time, in rounds of a tile per multiprocessor. `held`: whether A may be
+    /// The product whose tiles take the least time, in rounds of a tile per SM. `held`: whether A may be
     /// taken as it is.
     fn choose(&self, [m, n, k]: [u32; 3], held: bool, multiprocessors: u32) -> Tiled<T> {
         let time = |of: &Tiled<T>| {
@@ -93,7 +93,7 @@ impl<T: Packed, const N: usize> Kernels<T, N> {
     }
 }
 
-/// The time that two blocks take to add up a tile, in steps along k.
+/// The time that two blocks take to add up a tile, in K steps.
 const ADDING: f64 = 1.5;
 
 /// Why a device cannot run kernels with so much dynamic shared memory.

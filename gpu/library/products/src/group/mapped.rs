@@ -1,4 +1,4 @@
-//! The product from operands as they are: the copy engine takes boxes of A and B by their tensor maps, and puts boxes
+//! The product from operands as they are: TMA takes boxes of A and B by their tensor maps, and puts boxes
 //! of C where they belong. The blocks of a cluster, if there are several, have tiles of C below each other, and share
 //! the boxes of B.
 
@@ -14,7 +14,7 @@ use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile};
 use simt::{bf16, bulk, cluster, f16, grid, thread};
 
-/// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
+/// Elements of 16 bits in a row of a box, and rows of a box of an operand that is MN-major.
 pub(super) const SIDE: u32 = 64;
 /// Rows of a box of C: those of a warp.
 pub(super) const STORED: u32 = 16;
@@ -64,7 +64,7 @@ pub trait Products<T: Packed> {
     #[cfg(not(target_os = "cuda"))]
     const NARROW: bool;
 
-    /// Groups of warps that multiply each the steps along k that the others do not.
+    /// Groups of warps that multiply each the K steps that the others do not.
     #[cfg(not(target_os = "cuda"))]
     const TURNS: u32;
 
@@ -172,7 +172,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
         }
     }
 
-    /// Steps along k, as many for each group that has some of them: behind k there are zeros.
+    /// K steps, as many for each group that has some of them: behind k there are zeros.
     #[inline(always)]
     pub(super) fn steps(shape: &Shape) -> u32 {
         shape.k.div_ceil(Tile::<T>::DEPTH).next_multiple_of(TURNS)

@@ -29,7 +29,7 @@ pub struct Way<T> {
     rows: u32,
     columns: u32,
     narrow: bool,
-    /// Groups that take turns along k.
+    /// Groups that take turns along K.
     turns: u32,
     shared: u32,
     box_rows: [u32; 3],
@@ -89,14 +89,14 @@ pub struct Kernels<T: Packed> {
     pub widths: Vec<Width<T>>,
     /// The product that is made for another: itself, or Cᵀ = Bᵀ·Aᵀ.
     pub turn: fn(Product<T>) -> Product<T>,
-    /// Whether the copy engine writes C that is stored by columns, and not C by rows.
+    /// Whether TMA writes C that is stored by columns, and not C by rows.
     pub by_columns: bool,
 }
 
-/// The time that the last tiles of C take after their products, in steps along k.
+/// The time that the last tiles of C take after their products, in K steps.
 const STORE: f64 = 1.5;
 
-/// How much longer blocks without clusters take where rows of A or B do not begin on lines of the second-level cache:
+/// How much longer blocks without clusters take where rows of A or B do not begin on lines of L2:
 /// a box then reads more lines than it has rows.
 const ASTRIDE: f64 = 1.27;
 /// Bytes of a line.
@@ -111,7 +111,7 @@ fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
 }
 
 impl<T: Packed> Kernels<T> {
-    /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor. `astride`: whether rows of
+    /// The kernels whose tiles take the least time, in rounds of a tile per SM. `astride`: whether rows of
     /// an operand begin elsewhere than lines of the cache.
     fn choose(&self, shape: &Shape, multiprocessors: u32, astride: bool) -> &Width<T> {
         let time = |of: &&Width<T>| {
@@ -135,7 +135,7 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 /// The maps of A, B and C.
 type Three = [Option<Described>; 3];
 
-/// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
+/// The launches of a rung. What TMA cannot take goes to those that `otherwise` makes.
 pub fn launches<T: Packed>(
     on: &dyn Launcher,
     sizes: Sizes,
@@ -189,7 +189,7 @@ fn start<T: Scalar>(of: &View<T>, apart: u32, number: u32) -> Global<T> {
     of.data.slice(first, of.data.len() - first)
 }
 
-/// The maps of one product of the batch, if the copy engine can take A and B. C has one if it takes that, too, and if
+/// The maps of one product of the batch, if TMA can take A and B. C has one if it takes that, too, and if
 /// nothing of the old C is needed.
 fn described<T: Packed>(
     product: &Product<T>,

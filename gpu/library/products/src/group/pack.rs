@@ -22,7 +22,7 @@ const _: () = assert!(SIDE == WORDS, "a block copies a square of words");
 
 shared!(SQUARE: [f32; SIDE * STRIDE]);
 
-/// Blocks that copy an operand of `T`, whose copy has whole tiles along k.
+/// Blocks that copy an operand of `T`, whose copy has whole K-major tiles.
 #[inline(always)]
 pub(super) const fn blocks<T: Packed>(panel: &Panel) -> u32 {
     panel.blocks(SIDE, Tile::<T>::DEPTH)

@@ -7,7 +7,7 @@ use simt::{cluster, thread};
 /// Columns of a narrow tile, the last of a row of wider ones: all that these leave, if that is no more.
 pub const NARROW: u32 = 64;
 
-/// The tiles of C of a block, one after the other. The blocks of a cluster walk together, with tiles below each other.
+/// The tiles of C of a block, in sequence. The blocks of a cluster walk together, with tiles below each other.
 pub(super) struct Tiles {
     /// Tiles of the whole cluster: how many there are along m, and along n without narrow ones; their size.
     down: u32,
