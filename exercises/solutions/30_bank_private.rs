@@ -1,6 +1,6 @@
 //! # 30 · A bank for each lane
 //!
-//! Lanes that count the same key at the same time are served one at a time, and real keys repeat. Give each lane
+//! Additions to the same key at the same time are serialised, and real keys repeat. Give each lane
 //! a table of its own, and no two meet: not even an atomic addition is needed.
 //!
 //! But lanes also wait for each other when they use different words of one bank, and word w of shared memory lies in

@@ -1,5 +1,4 @@
-//! Copies of whole ranges between global and shared memory, by TMA while the threads continue (compute
-//! capability 9.0).
+//! Copies of whole ranges between global and shared memory, by TMA while the threads continue (compute capability 9.0).
 //!
 //! Both sides start at multiples of 16 bytes, and so does the length. The engine reads and writes memory past the
 //! threads (the "async proxy"): [`fence`] stands between what threads did to shared memory and a copy that follows.

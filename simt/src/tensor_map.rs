@@ -275,8 +275,7 @@ mod host {
             counted(&self.box_rows) && self.flat.as_ref().is_none_or(|columns| counted(columns) && whole(columns))
         }
 
-        /// The first address of the matrix, and the bytes from there to its end; none if TMA cannot take
-        /// it.
+        /// The first address of the matrix, and the bytes from there to its end; none if TMA cannot take it.
         pub(crate) fn range(&self) -> Option<[u64; 2]> {
             let &Self { address, rows, columns, stride, .. } = self;
             // Places are signed numbers; a box that begins inside ends before the last of them.

@@ -3,7 +3,7 @@
 //! **Idea.** The same walk by the threads of all blocks: thread t of the grid takes the values t, t + (threads of the
 //! grid), … .
 //!
-//! **Changed from the rung before.** A grid instead of a block: all SMs ask for memory at the same time.
+//! **Changed from the rung before.** A grid instead of a block: all SMs load at the same time.
 //!
 //! **Bottleneck.** Every thread leaves a sum: the host copies and adds as many numbers as there are threads. The next
 //! rung leaves one sum per block.

@@ -5,7 +5,7 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** All additions meet in L2, and those to one counter are done one at a time: the
+//! **Bottleneck.** All additions meet in L2, and those to one counter are serialised: the
 //! fewer different keys there are, the slower it gets. The next rung counts in the shared memory of each block first.
 //!
 //! **Cost.** n global atomics; one read of each key; no barrier; one launch, and the clearing of the counts before it.

@@ -291,7 +291,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let blocks = tiles(m, n, ROWS, COLUMNS).min(on.device().multiprocessors);
         let geometry = Geometry::linear(blocks, BLOCK).shared(4 * STAGES * STAGE);

@@ -218,7 +218,7 @@ pub mod launches {
     /// C = A·B, with factors rounded to TF32.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let geometry = Geometry::linear(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), BLOCK).shared(SHARED_BYTES);
         on.launch(matmul_tensor_mma, geometry, (a, b, c, m, n, k))

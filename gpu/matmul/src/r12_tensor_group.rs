@@ -83,7 +83,7 @@ pub fn matmul_tensor_group(a: Global<bf16>, b: Global<bf16>, c: Global<bf16>, m:
     store(c, row + group_row, column, &sums.finish());
 }
 
-/// The tiles of a stage: of A 128 rows; of B four boxes of 64 columns, one behind the other, each of 64 rows along k.
+/// The tiles of a stage: of A 128 rows; of B four boxes of 64 columns, in sequence, each of 64 rows, one per k.
 #[inline(always)]
 fn tiles(stage: u32) -> (Tile<bf16>, Tile<bf16>) {
     let first = stage * STAGE_BYTES;
@@ -177,7 +177,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<bf16>) -> Result {
         let geometry = Geometry::linear(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), BLOCK).shared(SHARED_BYTES);
         on.launch(matmul_tensor_group, geometry, (a, b, c, m, n, k))

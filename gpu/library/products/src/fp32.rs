@@ -73,12 +73,12 @@ pub fn product_fp32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape
         multiply(tile_a, tile_b, &mut sums);
         (t, stage) = (t + DEPTH, stage ^ 1);
     }
-    async_copy::wait::<0>(); // the copies behind the last tile have ended, before the block's shared memory does
+    async_copy::wait::<0>(); // the empty copies past the last tile have ended before the block frees its shared memory
     store(task, row, column, &sums);
 }
 
-/// Starts to copy the tiles from `t` on along k to a stage. What lies outside the matrices, as all does behind the last
-/// tile, becomes zero.
+/// Starts to copy the tiles from k = `t` on to a stage. Elements outside the matrices become zero; past the last tile
+/// all of them do.
 #[inline(always)]
 fn copy(task: Task, stage: u32, t: u32, thread: u32, packs: bool) {
     let tile_a = TILES_A::view().slice(stage * SIZE_A, SIZE_A);
@@ -126,7 +126,7 @@ fn multiply(tile_a: Shared<f32>, tile_b: Shared<f32>, sums: &mut Sums) {
     });
 }
 
-/// The four elements at `from`, and those `apart` behind.
+/// The four elements at `from`, and the four that lie `apart` after them.
 #[inline(always)]
 fn two_fours(tile: Shared<f32>, from: u32, apart: u32) -> [f32; SIDE] {
     let ([a, b, c, d], [e, f, g, h]) = (tile.get_pack(from / 4), tile.get_pack((from + apart) / 4));

@@ -11,7 +11,8 @@
 //! one launch.
 //!
 //! **Threads.** Warps have tiles of 64 × 32 or 32 × 16. Packs of 16 bytes are permuted in shared memory by bits of
-//! their row, so that no load of a fragment has bank conflicts. Where large tiles do not fill the SMs, smaller ones are used.
+//! their row, so that no load of a fragment has bank conflicts. Small tiles are used where large ones do not fill
+//! the SMs.
 //!
 //! **Limits.** Any m, n, k and strides; rows that are not aligned to 16 bytes, and transposed operands, are copied
 //! element by element; factors and batches. Compute capability 8.0, with 96 KiB of shared memory per block.
@@ -47,7 +48,7 @@ pub fn product_fp64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape
     Large::product(a, b, c, shape);
 }
 
-/// The same with small tiles.
+/// The product with small tiles.
 #[kernel(max_threads = Small::BLOCK, min_blocks = 4)]
 pub fn product_fp64_small(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
     Small::product(a, b, c, shape);

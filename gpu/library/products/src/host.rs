@@ -50,7 +50,7 @@ impl<T: Scalar> Room<T> {
     }
 }
 
-/// Why a device cannot run kernels of compute capability 9.0 alone with so many bytes of shared memory per block.
+/// Why a device cannot run kernels of compute capability 9.0 alone with `shared` bytes of shared memory per block.
 pub(super) fn refuses_but_hopper(name: &str, ask: &Ask, shared: u32) -> Option<String> {
     let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
     if (major, minor) != (9, 0) {
@@ -69,7 +69,7 @@ where
     by_tiles_with(kernel, rows, columns, block, 0)
 }
 
-/// [`by_tiles`] with so many bytes of dynamic shared memory.
+/// [`by_tiles`] with the given number of bytes of dynamic shared memory.
 pub(super) fn by_tiles_with<T, K>(
     kernel: K,
     rows: u32,

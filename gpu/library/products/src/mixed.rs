@@ -46,13 +46,13 @@ pub fn product_mixed(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shap
     Wide::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 128 columns.
+/// The product with tiles of 128 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn product_mixed_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Middle::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 64 columns.
+/// The product with tiles of 64 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn product_mixed_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Narrow::product(a, b, c, shape, product);

@@ -1,5 +1,4 @@
-//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where TMA cannot take
-//! it.
+//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where TMA cannot take it.
 //!
 //! Threads want the elements of one k side by side. So they lie in A that is transposed and in B that is not; the copy
 //! engine takes boxes of those whose address and rows are aligned. Others are copied to tiles before.
@@ -103,7 +102,7 @@ impl Part {
         }
     }
 
-    /// Whether all four elements along k from a multiple of 4 on are one access.
+    /// Whether four elements along K, from a multiple of 4 on, are one access.
     #[inline(always)]
     fn has_packs(self) -> bool {
         let aligned = (self.from.as_ptr() as usize).is_multiple_of(16);
@@ -167,7 +166,7 @@ pub(super) fn pack(from: Global<f32>, to: Global<f32>, panel: Panel, number: u32
 
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod host {
-    //! What the host makes of an operand.
+    //! Operands on the host.
 
     use super::super::host::Room;
     use super::*;

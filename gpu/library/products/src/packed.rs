@@ -58,7 +58,7 @@ pub fn product_packed<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape
     Wide::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 128 columns.
+/// The product with tiles of 128 columns.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,
@@ -73,7 +73,7 @@ pub fn product_packed_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>
     Middle::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 64 columns.
+/// The product with tiles of 64 columns.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,

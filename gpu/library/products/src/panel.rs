@@ -1,7 +1,7 @@
 //! An operand, and its copy in tiles: for those who copy, and for the host.
 
 /// An operand, and the form that it is copied to: tiles of `width` rows of A, or columns of B. How many elements along
-/// k a tile has, those who copy know. Element i of k is `step`·i + `step_deep`·k elements behind the first.
+/// k a tile has, those who copy know. Element i of k is `step`·i + `step_deep`·k elements after the first.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Panel {
@@ -20,7 +20,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Blocks that copy it, if each has `side` rows or columns, of which `width` is a multiple, and so many k.
+    /// Blocks that copy it, if each has `side` rows or columns, of which `width` is a multiple, and `deep` k each.
     #[inline(always)]
     pub(super) const fn blocks(&self, side: u32, deep: u32) -> u32 {
         self.along.next_multiple_of(self.width) / side * self.depth.div_ceil(deep)

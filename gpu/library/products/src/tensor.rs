@@ -13,16 +13,16 @@ const STAGES: u32 = 3;
 /// Packs of four elements in a row of the tile of A.
 const ACROSS_A: u32 = DEPTH / 4;
 
-/// How the tensor cores make a product of `f32`.
+/// A method to compute `f32` products on the tensor cores.
 pub(super) trait Method {
-    /// What they get of an element of A or B.
+    /// The part of an element of A or B that the tensor cores read.
     type Operand: Copy;
-    /// How many products of small matrices one product takes.
+    /// MMAs per product of fragments.
     const PASSES: usize;
-    /// Whether they sum the products of sixteen k alone, and the SM adds these sums.
+    /// Whether the tensor cores sum only sixteen k, and the CUDA cores add these partial sums.
     const PARTS: bool;
 
-    /// What they get of an element.
+    /// Converts an element to that operand.
     fn operand(x: f32) -> Self::Operand;
 
     /// Adds one of the products of small matrices to sums.
@@ -230,7 +230,7 @@ fn load_a<M: Method>(tile: Shared<f32>, place: Place, step: u32, fragment: u32) 
 
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod host {
-    //! What the rungs launch.
+    //! The launches.
 
     use super::Tiling;
     use crate::Shape;

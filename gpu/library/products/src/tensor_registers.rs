@@ -102,7 +102,7 @@ pub mod launches {
         };
     }
 
-    /// Cᵀ = Bᵀ·Aᵀ if A is K-major; else C = A·B, for which B has to.
+    /// Cᵀ = Bᵀ·Aᵀ if A is K-major; else C = A·B, for which B has to be.
     fn turn(product: Product) -> Product {
         let Product { a, b, c, batch, .. } = product;
         if a.transposed {

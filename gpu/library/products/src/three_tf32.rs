@@ -72,7 +72,7 @@ pub fn product_three_tf32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape:
     Tiles::product::<Split>(a, b, c, shape);
 }
 
-/// The same with small tiles.
+/// The product with small tiles.
 #[kernel(max_threads = SmallTiles::BLOCK, min_blocks = BLOCKS_SMALL)]
 pub fn product_three_tf32_small(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     SmallTiles::product::<Split>(a, b, c, shape);

@@ -34,7 +34,7 @@ impl Multiplies for ProducerConsumer {
     }
 }
 
-/// An operand of `along` rows of A, or columns of B, as tiles of so many.
+/// An operand with `along` rows of A, or columns of B, in tiles of `width`.
 fn panel_of(width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
     Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(DEPTH) }
 }
@@ -89,8 +89,8 @@ const ADDING: u32 = 20;
 /// The time that blocks take to add their parts to C, with the launch that multiplies that by beta, likewise.
 const ADDING_TO_C: u32 = 256;
 
-/// Clusters of so many blocks that run at the same time. SMs are in groups of 16 or 18, some of fewer, and
-/// a cluster is in one group: of clusters of more than two blocks not all find a place.
+/// Clusters of the given size that are resident at the same time. SMs form groups of 16 or 18, some of fewer, and a
+/// cluster stays in one group, so clusters of more than two blocks cannot use every SM.
 fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
     (if blocks > 2 { multiprocessors * 7 / 8 } else { multiprocessors }) / blocks
 }

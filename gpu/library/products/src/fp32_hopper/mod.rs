@@ -137,7 +137,7 @@ pub fn product_fp32_hopper_by<P: Parts>(
     }
 }
 
-/// What all threads do first; so many warps multiply a stage.
+/// The setup that all threads share, for the given number of warps that multiply a stage.
 #[inline(always)]
 fn begin(warps: u32) {
     if thread::thread_idx_x() == 0 {

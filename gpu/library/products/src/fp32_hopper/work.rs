@@ -1,4 +1,4 @@
-//! Which block multiplies what.
+//! The distribution of tiles and K steps over blocks.
 
 use super::COLUMNS;
 use crate::in_groups;
@@ -23,7 +23,7 @@ pub struct Work {
     pub shared: u32,
     /// Whether A has a tensor map; otherwise there is a copy in tiles.
     pub boxes_a: u32,
-    /// The same for B.
+    /// Whether B has a tensor map; otherwise there is a copy in tiles.
     pub boxes_b: u32,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Unit {
     pub(super) from: u32,
     /// Steps.
     pub(super) steps: u32,
-    /// Whether the sums are added to C, for others add to it too.
+    /// Whether the sums are added to C atomically, because other blocks add to it too.
     pub(super) adds: bool,
 }
 
@@ -76,7 +76,7 @@ impl Units {
         Self { work, step: begin(block), end: begin(block + 1), tile: block }
     }
 
-    /// The steps of `tile` that are those of a block of its cluster: by its rank among so many.
+    /// The steps of `tile` that a block of its cluster takes, by its rank and the cluster's size.
     #[inline(always)]
     pub(super) fn of_part(work: Work, tile: u32, (rank, blocks): (u32, u32)) -> Self {
         let begin = |rank: u32| tile * work.steps + rank * work.steps / blocks;

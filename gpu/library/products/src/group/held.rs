@@ -27,7 +27,7 @@ const BOXES: u32 = 2;
 /// those of a matrix that is stored by columns.
 pub struct Held<A, const SUMS: usize, const STAGES: u32>(PhantomData<A>);
 
-/// What copies A and B.
+/// The ring that copies A and B.
 type Loads<A, const SUMS: usize, const STAGES: u32> = Mapped<f32, A, Along, SUMS, STAGES>;
 
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SUMS, STAGES> {
@@ -56,7 +56,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
     }
 }
 
-/// Which rows of its group's 64 a lane has: two neighbours.
+/// The lane's two neighbouring rows of its warpgroup's 64.
 ///
 /// The rows of a fragment may be any of A's, as long as those of C are the same. Here fragment rows g and g + 8 of a
 /// warp are two neighbours of the 32 that two warps share, in a pack that `pack` gives. For lanes g and g + 2 it
@@ -177,8 +177,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
         if !A::ACROSS && rows.swapped == 1 { [second, first] } else { [first, second] }
     }
 
-    /// Has TMA write the rows of C that two warps have, box by box; (`row`, `column`) is the first of the
-    /// 32 rows.
+    /// Has TMA write the rows of C that two warps have, box by box; (`row`, `column`) is the first of the 32 rows.
     #[inline(always)]
     fn store_boxes(map: TensorMap<f32>, row: u32, column: u32, rows: Rows, sums: &[f32; SUMS], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());

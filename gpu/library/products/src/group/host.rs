@@ -15,11 +15,11 @@ pub type Pack<T> = fn(&dyn Launcher, Geometry, PackArgs<T>) -> Result;
 pub type Multiply<T> = fn(&dyn Launcher, Geometry, ProductArgs<T>) -> Result;
 pub type PackArgs<T> = (Global<T>, Global<T>, Panel, Global<T>, Global<T>, Panel);
 pub type ProductArgs<T> = (Global<T>, Global<T>, Global<T>, Shape, u32);
-/// The same of a product whose A is as it is: its map, and where it is.
+/// The launch of a product that reads A in place: with its tensor map and its view.
 pub type Hold<T> = fn(&dyn Launcher, Geometry, HeldArgs<T>) -> Result;
 pub type HeldArgs<T> = (TensorMap<T>, Global<T>, Global<T>, Global<T>, Shape, u32);
 
-/// How A comes to a product.
+/// How a product reads A.
 #[derive(Clone, Copy)]
 pub enum By<T> {
     /// As a copy in tiles.
@@ -50,7 +50,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
         Self::tiled(By::Copy(launch), cost)
     }
 
-    /// The same where the threads hold A.
+    /// The product by a kernel whose threads hold A in registers.
     pub fn held(launch: Hold<T>, cost: f64) -> Tiled<T> {
         Self::tiled(By::Map(launch), cost)
     }
@@ -60,7 +60,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     }
 }
 
-/// What a rung launches.
+/// The kernels that a module launches.
 #[derive(Clone, Copy)]
 pub struct Kernels<T, const N: usize> {
     /// The copies in tiles.
@@ -72,7 +72,7 @@ pub struct Kernels<T, const N: usize> {
 }
 
 impl<T: Packed, const N: usize> Kernels<T, N> {
-    /// The most rows or columns of a tile: sizes leave room for a tile behind the last element.
+    /// The most rows or columns of a tile: sizes leave room for a tile past the last element.
     fn widest(&self) -> u32 {
         self.products.iter().map(|of| of.columns).fold(ROWS, u32::max)
     }
@@ -127,7 +127,7 @@ pub fn launches<T: Packed, const N: usize>(
     }))
 }
 
-/// An operand of `along` rows of A, or columns of B, as tiles of so many.
+/// An operand with `along` rows of A, or columns of B, in tiles of `width`.
 fn panel_of<T: Packed>(width: u32, along: u32, deep: u32, (step, step_deep): (u32, u32)) -> Panel {
     Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(Tile::<T>::DEPTH) }
 }

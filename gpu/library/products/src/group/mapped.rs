@@ -47,7 +47,7 @@ impl Half for f16 {
 /// The tensor maps of A, B and C.
 pub type Maps<T> = [TensorMap<T>; 3];
 
-/// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
+/// The work of a kernel's blocks: tiles of C of one width, from operands in one layout.
 pub trait Products<T: Packed> {
     /// Blocks of a cluster; 1 for a kernel without clusters.
     #[cfg(not(target_os = "cuda"))]
@@ -136,7 +136,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     pub(super) const RING: Ring =
         Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts_a: 1, parts_b: 1, stages: STAGES };
 
-    /// What the threads do: one fills the ring, and those of the first warps multiply as `P` does.
+    /// The roles of the threads: one fills the ring, and those of the first warps multiply as `P` does.
     #[inline(always)]
     pub(super) fn by_roles<P: Products<T>>([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let thread = thread::thread_idx_x();
@@ -172,7 +172,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
         }
     }
 
-    /// K steps, as many for each group that has some of them: behind k there are zeros.
+    /// K steps, rounded up so that each group has the same number: elements past k are zero.
     #[inline(always)]
     pub(super) fn steps(shape: &Shape) -> u32 {
         shape.k.div_ceil(Tile::<T>::DEPTH).next_multiple_of(TURNS)
@@ -228,7 +228,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         }
     }
 
-    /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place behind.
+    /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place after it.
     #[inline(always)]
     fn sums<const N: usize>(mut place: Place, steps: u32, down: u32, lane: u32) -> ([f32; N], Place) {
         let mut sums = Sums::<N>::ZERO;

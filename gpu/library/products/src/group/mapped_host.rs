@@ -1,4 +1,4 @@
-//! What a rung with tensor maps launches: the product, by the kernel whose tiles suit it.
+//! The launches of a product with tensor maps: the kernel whose tiles fit it best.
 
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
@@ -16,7 +16,7 @@ use std::vec::Vec;
 pub type Multiply<T> = fn(&dyn Launcher, Geometry, Args<T>) -> Result;
 pub type Args<T> = (TensorMap<T>, TensorMap<T>, TensorMap<T>, Global<T>, Global<T>, Global<T>, Shape, u32);
 
-/// What makes the launches of another rung.
+/// Makes the launches of the fallback.
 pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>;
 
 /// A product by one kernel.
@@ -58,7 +58,7 @@ impl<T> Way<T> {
         (down * along, narrow)
     }
 
-    /// Clusters that run, if so many can at the same time.
+    /// Clusters that run, of at most `clusters` that are resident at the same time.
     fn running(&self, shape: &Shape, clusters: u32) -> u32 {
         let (wide, narrow) = self.tiles(shape);
         (wide + narrow).min(clusters)
@@ -83,7 +83,7 @@ pub struct Width<T> {
     pub cost: f64,
 }
 
-/// What a rung launches.
+/// The kernels that a module launches.
 pub struct Kernels<T: Packed> {
     /// The products.
     pub widths: Vec<Width<T>>,
@@ -127,7 +127,7 @@ impl<T: Packed> Kernels<T> {
     }
 }
 
-/// Why a device cannot run kernels with so much dynamic shared memory.
+/// Why a device cannot run kernels with this much dynamic shared memory.
 pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
     refuses_but_hopper(name, ask, shared + BARRIER_BYTES)
 }

@@ -110,7 +110,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     #[cfg(not(target_os = "cuda"))]
     pub(super) const SHARED_BYTES: u32 = Self::RING.bytes();
 
-    /// The K steps, and those that the block has: the first, and the one behind its last.
+    /// The number of K steps, and the block's range of them: its first, and the one after its last.
     #[inline(always)]
     fn steps(shape: &Shape) -> (u32, u32, u32) {
         let steps = shape.k.div_ceil(Tile::<T>::DEPTH);

@@ -1,4 +1,4 @@
-//! What happens before the product: operands are copied to tiles as the tensor cores take them, in their parts.
+//! Before the product: copies operands to tiles in the tensor cores' layout, split into their parts.
 
 use super::packed::Packed;
 use super::parts::Parts;
@@ -22,7 +22,7 @@ const _: () = assert!(SIDE == WORDS, "a block copies a square of words");
 
 shared!(SQUARE: [f32; SIDE * STRIDE]);
 
-/// Blocks that copy an operand of `T`, whose copy has whole K-major tiles.
+/// Blocks that copy an operand of `T`, whose copy has a whole number of tiles along K.
 #[inline(always)]
 pub(super) const fn blocks<T: Packed>(panel: &Panel) -> u32 {
     panel.blocks(SIDE, Tile::<T>::DEPTH)

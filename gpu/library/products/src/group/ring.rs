@@ -25,7 +25,7 @@ pub(super) fn full(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stage)
 }
 
-/// … then empty: all warps have multiplied what is there. Of a ring of so many stages.
+/// … then empty: all warps have multiplied its elements. For a ring of the given number of stages.
 #[inline(always)]
 pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stages + stage)
@@ -118,7 +118,7 @@ impl Ring {
         Tile::dynamic(first + part * self.part_b(), self.columns)
     }
 
-    /// Makes the barriers, for so many warps that multiply; one thread calls it.
+    /// Initialises the mbarriers for the given number of warps that multiply; one thread calls it.
     #[inline(always)]
     pub(super) fn init_barriers(self, warps: u32) {
         let mut stage = 0;
