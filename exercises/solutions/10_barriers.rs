@@ -45,8 +45,8 @@ pub fn differences(input: Global<u32>, output: Global<u32>) {
     //]
 }
 
-//? Which threads come to a barrier at all? And are two calls in two branches one barrier?
-//? A thread that has returned comes to no barrier, and two calls are two barriers, although they look the same. One
+//? Which threads reach a barrier at all? And are two calls in two branches one barrier?
+//? A thread that has returned reaches no barrier, and two calls are two barriers, although they look the same. One
 //?   call, outside of any `if`, has to be reached by all threads: what comes before it and what comes after it get an
 //?   `if` each.
 //? `let inside = i < input.len();`, `if inside { tile.set(t, input.get(i)); }`, `thread::sync_threads();`, and

@@ -32,7 +32,7 @@ pub fn add_up(input: Global<u32>, sums: Global<u32>) {
     }
 }
 
-//? After one shuffle down by 16, lane 0 has the sum of two lanes. What has it after a second one, by 8?
+//? After one shuffle down by 16, lane 0 has the sum of two lanes. What does it have after a second one, by 8?
 //? The distance begins at half a warp and is halved until it is 0. Every lane makes each call and adds what it is
 //?   given: only what reaches lane 0 counts in the end.
 //? `let mut distance = WARP / 2;`,

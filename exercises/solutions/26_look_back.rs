@@ -1,7 +1,7 @@
 //! # 26 · Looking back
 //!
 //! The scan of exercise 25 reads and writes its elements twice, because blocks meet only at the end of a launch. Here
-//! one launch is enough: a block publishes what its tile adds up to, and reads what the tiles before it have published.
+//! one launch is enough: a block publishes the sum of its tile, and reads what the tiles before it have published.
 //!
 //! Each tile has a word in `states`, 0 at first. The block writes `SUM` and the sum of its tile, as soon as it knows
 //! it. Then it looks back: from the tile before its own on, it adds up the sums. If a state is still 0, it looks again.

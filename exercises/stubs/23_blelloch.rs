@@ -7,9 +7,9 @@
 //! stored at the place of the last element below it; `children` gives a node's two places, and the right one is the
 //! node's own.
 //!
-//! Down the tree: the last word becomes 0, for nothing comes before all elements. Then each node, which has the sum
-//! of all that comes before it, hands down: its left child gets the same sum, and its right child gets that sum plus
-//! what the left child had.
+//! Down the tree: the last word becomes 0, because no element comes before the whole array. Then each node, which now
+//! holds the sum of all elements before it, passes values down: its left child gets the same sum, and its right child
+//! gets that sum plus the left child's old value.
 //!
 //! The way up is given. Write the way down.
 //!

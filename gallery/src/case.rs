@@ -71,11 +71,11 @@ impl Kind {
 pub struct Case {
     /// Its name on the command line; the kernel's name has underscores for the hyphens.
     pub name: &'static str,
-    /// What is wrong.
+    /// The bug.
     pub bug: &'static str,
-    /// What that does on a GPU.
+    /// Its effect on a GPU.
     pub effect: &'static str,
-    /// What the clean twin does instead.
+    /// The fix in the clean twin.
     pub mend: &'static str,
     /// The finding that names the bug, and further findings that follow from it.
     pub finds: &'static [Kind],
