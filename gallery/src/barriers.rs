@@ -365,7 +365,7 @@ pub static CASES: &[Case] = &[
         name: "named-barrier-count",
         bug: "A named barrier expects three warps, and only two arrive.",
         effect: "Hangs.",
-        mend: "It waits for the two.",
+        mend: "The barrier expects two warps.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(BLOCK);

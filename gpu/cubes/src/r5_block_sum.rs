@@ -24,7 +24,7 @@ use simt::{Global, Shared, kernel, thread};
 pub const THREADS: u32 = 256;
 
 /// Blocks per SM by default: as many as it holds of 256 threads.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+pub const BLOCKS_PER_SM: u32 = 8;
 
 /// Sums that the kernel writes: one per block.
 pub const fn sums(blocks: u32) -> u32 {
@@ -76,7 +76,7 @@ pub mod launches {
 
     impl AddsCubes for BlockSum {
         fn plan(&self, options: &Options, device: Device) -> Plan {
-            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_SM, THREADS);
             Plan { blocks, threads, shared_bytes: shared_bytes(threads), sums: sums(blocks) }
         }
 

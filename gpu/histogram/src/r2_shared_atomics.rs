@@ -28,7 +28,7 @@ use simt::{Global, Shared, kernel, thread};
 pub const BLOCK: u32 = 256;
 
 /// Blocks that keep an SM of 2048 threads full.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+const BLOCKS_PER_SM: u32 = 2048 / BLOCK;
 
 /// Fewest keys per block that make its table worth the additions at the end.
 const KEYS_PER_BLOCK: u32 = 4096;
@@ -42,8 +42,8 @@ pub const fn shared_bytes(bins: u32) -> u32 {
 }
 
 /// Blocks for `n` keys on a device with the given number of SMs; none for no keys.
-pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
-    blocks_for(n, KEYS_PER_BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
+pub const fn grid(n: u32, sms: u32) -> u32 {
+    blocks_for(n, KEYS_PER_BLOCK, sms * BLOCKS_PER_SM)
 }
 
 /// Adds the number of keys in each bin to `counts`, one counter per bin, which the host has cleared.
@@ -91,10 +91,10 @@ pub mod launches {
         histogram_shared_atomics<K>: Kernel<Args = (Global<K>, Global<u32>)>,
     {
         fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
-            let multiprocessors = on.device().multiprocessors;
+            let sms = on.device().multiprocessors;
             Ok(Box::new(move |on, Keys { keys, counts }| {
                 on.clear(counts)?;
-                let geometry = Geometry::linear(grid(keys.len(), multiprocessors), BLOCK).shared(shared_bytes(bins));
+                let geometry = Geometry::linear(grid(keys.len(), sms), BLOCK).shared(shared_bytes(bins));
                 on.launch(histogram_shared_atomics::<K>::default(), geometry, (keys, counts))
             }))
         }

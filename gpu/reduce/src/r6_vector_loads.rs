@@ -30,7 +30,7 @@ use simt::{Global, Scalar, kernel, shared, thread, unroll};
 pub const BLOCK: u32 = 256;
 
 /// Blocks that keep an SM of 2048 threads full.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+const BLOCKS_PER_SM: u32 = 2048 / BLOCK;
 
 /// Loads of 16 bytes that a thread has in flight.
 const LOADS: usize = 4;
@@ -39,9 +39,9 @@ const LOADS: usize = 4;
 shared!(VALUES: [u64; BLOCK / WARP]);
 
 /// Blocks for `n` elements on a device with the given number of SMs: also the number of values that a launch leaves.
-pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
+pub const fn grid<T: Scalar>(n: u32, sms: u32) -> u32 {
     let needed = super::blocks_for(n, BLOCK * LOADS as u32 * T::PACK);
-    let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    let most = sms * BLOCKS_PER_SM;
     if needed < most { needed } else { most }
 }
 
@@ -92,8 +92,8 @@ pub mod launches {
         reduce_vector_loads<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
     {
         fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let multiprocessors = on.device().multiprocessors;
-            let geometry = move |n| Geometry::linear(grid::<T>(n, multiprocessors), BLOCK);
+            let sms = on.device().multiprocessors;
+            let geometry = move |n| Geometry::linear(grid::<T>(n, sms), BLOCK);
             levels(reduce_vector_loads::<T, O>::default(), on, n, geometry)
         }
     }

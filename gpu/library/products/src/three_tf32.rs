@@ -100,9 +100,9 @@ pub mod launches {
         fn launches(&self, on: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             let (mut wide, mut small) =
                 (Tiles::launches(product_three_tf32)?, SmallTiles::launches(product_three_tf32_small)?);
-            let multiprocessors = on.device().multiprocessors;
+            let sms = on.device().multiprocessors;
             Ok(Box::new(move |on, product| {
-                let multiply = if prefers_small(&product, multiprocessors) { &mut small } else { &mut wide };
+                let multiply = if prefers_small(&product, sms) { &mut small } else { &mut wide };
                 multiply(on, product)
             }))
         }
@@ -110,9 +110,9 @@ pub mod launches {
 
     /// Whether small tiles are likely to be faster: they fill the SMs more evenly. As measured on an H200,
     /// an SM takes 2 × 2 units of time for two tiles, and 3 × 1.15 for three small ones.
-    fn prefers_small(product: &Product, multiprocessors: u32) -> bool {
+    fn prefers_small(product: &Product, sms: u32) -> bool {
         let shape = Shape::of(product);
-        let rounds = |tiles: u32, blocks: u32| f64::from(tiles.div_ceil(blocks * multiprocessors));
+        let rounds = |tiles: u32, blocks: u32| f64::from(tiles.div_ceil(blocks * sms));
         rounds(shape.tiles(SMALL, SMALL), BLOCKS_SMALL) * 3.45 < rounds(shape.tiles(ROWS, COLUMNS), BLOCKS) * 4.0
     }
 }

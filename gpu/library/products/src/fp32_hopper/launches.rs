@@ -91,13 +91,13 @@ const ADDING_TO_C: u32 = 256;
 
 /// Clusters of the given size that are resident at the same time. SMs form groups of 16 or 18, some of fewer, and a
 /// cluster stays in one group, so clusters of more than two blocks cannot use every SM.
-fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
-    (if blocks > 2 { multiprocessors * 7 / 8 } else { multiprocessors }) / blocks
+fn clusters(sms: u32, blocks: u32) -> u32 {
+    (if blocks > 2 { sms * 7 / 8 } else { sms }) / blocks
 }
 
 /// The blocks of a cluster, 1 for none, and the groups of warps in a block, and the distribution of the tiles that take
 /// the least time: as elements along k that a block goes through.
-fn choose(shape: &Shape, multiprocessors: u32) -> ((u32, u32), Work) {
+fn choose(shape: &Shape, sms: u32) -> ((u32, u32), Work) {
     let (along, steps) = (shape.n.div_ceil(COLUMNS), shape.k.div_ceil(DEPTH));
     let work = |rows, blocks, shared| Work {
         rows,
@@ -114,20 +114,18 @@ fn choose(shape: &Shape, multiprocessors: u32) -> ((u32, u32), Work) {
         return ((1, 1), work(ROWS, 0, 0));
     }
     let time = |rounds: u32, steps: u32, more: u32| rounds as u64 * (steps as u64 * DEPTH as u64 + more as u64);
-    let whole =
-        (time(tiles.div_ceil(multiprocessors), steps, 0), (1, 1), work(ROWS, tiles.min(multiprocessors), tiles));
+    let whole = (time(tiles.div_ceil(sms), steps, 0), (1, 1), work(ROWS, tiles.min(sms), tiles));
     // With one full round among the shared tiles a block has more than a tile's steps, so that no tile has more
     // than two blocks.
-    let shared = (tiles / multiprocessors).saturating_sub(1) * multiprocessors;
+    let shared = (tiles / sms).saturating_sub(1) * sms;
     let parts = u64::from(tiles - shared) * u64::from(steps);
-    let blocks = parts.min(multiprocessors.into()) as u32;
-    let longest = time(shared / multiprocessors, steps, 0)
-        + parts.div_ceil(blocks.into()) * u64::from(DEPTH)
-        + u64::from(ADDING_TO_C);
+    let blocks = parts.min(sms.into()) as u32;
+    let longest =
+        time(shared / sms, steps, 0) + parts.div_ceil(blocks.into()) * u64::from(DEPTH) + u64::from(ADDING_TO_C);
     let divided = (longest, (1, 1), work(ROWS, blocks, shared));
     let in_clusters = CLUSTERS.into_iter().filter_map(|(blocks, groups)| {
         let tiles = work(ROWS / groups, 0, 0).tiles();
-        let rounds = tiles.div_ceil(Some(clusters(multiprocessors, blocks)).filter(|&n| n > 0)?);
+        let rounds = tiles.div_ceil(Some(clusters(sms, blocks)).filter(|&n| n > 0)?);
         // Halves of tiles are for one round: in more, where clusters begin again, other ways were faster.
         if groups > 1 && rounds > 1 {
             return None;

@@ -79,15 +79,15 @@ impl<T: Packed, const N: usize> Kernels<T, N> {
 
     /// The product whose tiles take the least time, in rounds of a tile per SM. `held`: whether A may be
     /// taken as it is.
-    fn choose(&self, [m, n, k]: [u32; 3], held: bool, multiprocessors: u32) -> Tiled<T> {
+    fn choose(&self, [m, n, k]: [u32; 3], held: bool, sms: u32) -> Tiled<T> {
         let time = |of: &Tiled<T>| {
             let tiles = m.div_ceil(ROWS) * n.div_ceil(of.columns);
-            let rounds = f64::from(tiles.div_ceil(multiprocessors / of.blocks));
+            let rounds = f64::from(tiles.div_ceil(sms / of.blocks));
             let steps = f64::from(k.div_ceil(Tile::<T>::DEPTH).div_ceil(of.blocks));
             let adding = if of.blocks > 1 { ADDING } else { 0.0 };
             rounds * f64::from(of.columns) * of.cost * (steps + adding)
         };
-        let suits = |of: &&Tiled<T>| of.blocks <= multiprocessors && (held || matches!(of.by, By::Copy(_)));
+        let suits = |of: &&Tiled<T>| of.blocks <= sms && (held || matches!(of.by, By::Copy(_)));
         let there = self.products.iter().filter(suits);
         *there.min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
@@ -156,7 +156,7 @@ fn one<T: Packed, const N: usize>(
     if m == 0 || n == 0 {
         return Ok(());
     }
-    let multiprocessors = on.device().multiprocessors;
+    let sms = on.device().multiprocessors;
     let map = |from: Global<T>, m: u32| {
         let of = &product.a;
         if of.transposed { None } else { Described::of(from, [m, k], of.stride, ROWS) }
@@ -166,7 +166,7 @@ fn one<T: Packed, const N: usize>(
         data.slice(start, data.len() - start)
     };
     let held = k > 0 && map(at(product.a.data, product.batch.a), m).is_some();
-    let tiled = kernels.choose([m, n, k], held, multiprocessors);
+    let tiled = kernels.choose([m, n, k], held, sms);
     let (down, along) = (most(kernels, ROWS, k)?, most(kernels, tiled.columns, k)?);
     let part = |data: Global<T>, apart: u32, first: u32, step: u32| {
         let start = number.wrapping_mul(apart).wrapping_add(first.wrapping_mul(step)).min(data.len());
@@ -186,7 +186,7 @@ fn one<T: Packed, const N: usize>(
             let b = room_b.view(on, elements(panel_b))?;
             let tiles = m.div_ceil(ROWS) * n.div_ceil(tiled.columns);
             // A cluster has one tile.
-            let running = if tiled.blocks > 1 { tiles * tiled.blocks } else { tiles.min(multiprocessors) };
+            let running = if tiled.blocks > 1 { tiles * tiled.blocks } else { tiles.min(sms) };
             let mut geometry = Geometry::linear(running, BLOCK).shared(tiled.shared);
             if k != 0 {
                 let from_b = part(product.b.data, product.batch.b, column, shape.b.column);

@@ -106,20 +106,20 @@ const LINE: u32 = 128;
 const NARROW_COST: f64 = 0.5;
 
 /// Clusters that run at the same time.
-fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
-    (multiprocessors / blocks).max(1)
+fn clusters(sms: u32, blocks: u32) -> u32 {
+    (sms / blocks).max(1)
 }
 
 impl<T: Packed> Kernels<T> {
     /// The kernels whose tiles take the least time, in rounds of a tile per SM. `astride`: whether rows of
     /// an operand begin elsewhere than lines of the cache.
-    fn choose(&self, shape: &Shape, multiprocessors: u32, astride: bool) -> &Width<T> {
+    fn choose(&self, shape: &Shape, sms: u32, astride: bool) -> &Width<T> {
         let time = |of: &&Width<T>| {
             // Tiles of all ways are of one size.
             let way = of.ways.as_flattened().iter().flatten().next().expect("a width has a way");
             let &Way { blocks, columns, turns, .. } = way;
             let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
-            let rounds = way.rounds(shape, clusters(multiprocessors, blocks)) * cost;
+            let rounds = way.rounds(shape, clusters(sms, blocks)) * cost;
             let steps = shape.k.div_ceil(Tile::<T>::DEPTH).div_ceil(turns);
             f64::from(columns) * (rounds * f64::from(steps) + STORE)
         };
