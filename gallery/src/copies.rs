@@ -346,7 +346,7 @@ pub fn barrier_not_fenced<V: Version>(input: Global<u32>, output: Global<u32>) {
     if t == 0 {
         full.init(1);
         if V::MENDED {
-            mbarrier::fence_init(); // the copy engine knows the barrier from here on
+            mbarrier::fence_init(); // TMA sees the barrier from here on
         }
     }
     sync_threads(); // the barrier is initialised before anyone uses it

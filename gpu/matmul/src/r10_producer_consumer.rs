@@ -149,7 +149,7 @@ fn produce(a: Matrix, b: Matrix) {
     }
 }
 
-/// Fills one stage: copies the tiles from `t` on along k.
+/// Fills one stage: copies the tiles from k = `t` on.
 #[inline(always)]
 fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32) {
     let ((tile_a, tile_b), thread) = (tiles_of(step), thread::thread_idx_x() - CONSUMERS);

@@ -17,7 +17,7 @@
 //! **Threads.** 128 threads compute a tile of 128 × 128: four warps of 64 × 64, 4 × 8 MMAs for every eight elements
 //! along k. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has
 //! bank conflicts. The sum does not depend on the order of its terms, nor C on the numbers of its columns inside a
-//! fragment. So a lane takes neighbours: pairs along k from A, and four columns from B and for C.
+//! fragment. So a lane takes neighbours: pairs of consecutive k from A, and four columns from B and for C.
 //!
 //! **Limits.** Any m, n and k. If rows do not begin on multiples of 16 bytes, elements are copied one by one. Rounding
 //! the factors costs up to 2⁻¹⁰ of each product. Compute capability 8.0, with 96 KiB of shared memory per block.

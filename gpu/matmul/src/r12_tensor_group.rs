@@ -1,6 +1,6 @@
 //! # Matrix product, warpgroup MMA from swizzled shared memory
 //!
-//! **Idea.** Four warps together, a *warpgroup*, multiply 64 rows by 256 columns and sixteen elements along k with one
+//! **Idea.** Four warps together, a *warpgroup*, multiply 64 rows by 256 columns and sixteen elements in K with one
 //! instruction, `wgmma`. It reads both factors from shared memory, and it is asynchronous: the threads go on while the
 //! tensor cores work. Elements are `bf16`, half the bytes of TF32 at twice the rate; sums are `f32`.
 //!

@@ -124,7 +124,7 @@ fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
     (Tile::dynamic(first, ROWS), Tile::dynamic(first + ROWS * ROW, COLUMNS))
 }
 
-/// Fills the ring, step by step along k, for tile after tile of the block.
+/// Fills the ring, one K step at a time, for tile after tile of the block.
 #[inline(always)]
 fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
     // Steps of all tiles so far. They may exceed 32 bits: only their last bits count.

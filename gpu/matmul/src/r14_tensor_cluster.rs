@@ -133,7 +133,7 @@ fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
     (Tile::dynamic(first, ROWS), Tile::dynamic(first + ROWS * ROW, COLUMNS))
 }
 
-/// Fills the ring, step by step along k, for tile after tile of the pair.
+/// Fills the ring, one K step at a time, for tile after tile of the pair.
 #[inline(always)]
 fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
     let rank = cluster::rank();

@@ -6,9 +6,10 @@
 //!
 //! **Changed from the rung before.** The three rungs before need `wgmma`, which has no `f64`; this one continues from
 //! `tensor-mma`, with the same ring of copies. An element has 8 bytes, so 16-byte loads bring two: two of a row of A,
-//! which are one lane's neighbors along k, and two of a row of B. An MMA keeps the operand with 16 rows in 16 registers
-//! in the order row g, row g + 8. If that operand were A, its pairs along k would have to be moved between registers.
-//! So each MMA computes a piece of Cᵀ = Bᵀ·Aᵀ: its 16 rows are columns of C, and every pair is loaded into its place.
+//! which are one lane's neighbours in K, and two of a row of B. An MMA keeps the operand with 16 rows in 16 registers
+//! in the order row g, row g + 8. If that operand were A, its pairs of consecutive k would have to be moved between
+//! registers. So each MMA computes a piece of Cᵀ = Bᵀ·Aᵀ: its 16 rows are columns of C, and every pair is loaded into
+//! its place.
 //!
 //! **Bottleneck.** The tensor cores, and the power limit for large matrices. What is left is at the barriers, where the
 //! warps of a block wait for one another; the second block of the SM fills part of that time.
@@ -166,7 +167,7 @@ fn load_b(tile: Shared<f64>, t: u32, pack: u32) -> FragmentA64 {
     [first[0], first[1], second[0], second[1], third[0], third[1], fourth[0], fourth[1]]
 }
 
-/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the same order along k.
+/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the same order in K.
 #[inline(always)]
 fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
     let [first, second] = [t, 4 + t].map(|pack| tile.get_pack(place_a(row, pack)));

@@ -66,7 +66,7 @@ pub fn matmul_vector_loads(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u3
     store(c, first_row + row, first_column + column, &sums);
 }
 
-/// Copies the tiles from `t` on along k to shared memory.
+/// Copies the tiles from k = `t` on to shared memory.
 #[inline(always)]
 fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_a, packs_b): (bool, bool)) {
     let thread = thread::thread_idx_x();

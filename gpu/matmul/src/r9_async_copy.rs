@@ -82,7 +82,7 @@ fn place_of_thread() -> (u32, u32) {
     (row + lane / LANES.1 * 4, column + lane % LANES.1 * 4)
 }
 
-/// Starts to copy the tiles from `t` on along k to a stage. Elements outside the matrices become zero: all of them,
+/// Starts to copy the tiles from k = `t` on to a stage. Elements outside the matrices become zero: all of them,
 /// after the last tile.
 #[inline(always)]
 fn start_copy(stage: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, packs: bool) {

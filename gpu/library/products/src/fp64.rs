@@ -194,7 +194,7 @@ fn place_a(row: u32, pack: u32) -> u32 {
     row * PACKS_A + (pack ^ (row % 2 * 4))
 }
 
-/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the order along k of B's.
+/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the order in K of B's.
 #[inline(always)]
 fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
     let [first, second] = [t, 4 + t].map(|pack| tile.get_pack(place_a(row, pack)));

@@ -30,7 +30,7 @@ impl Source {
         }
     }
 
-    /// Has `width` rows of A, or columns of B, from `first` on copied to `to`, for one of the `steps` along k.
+    /// Has `width` rows of A, or columns of B, from `first` on copied to `to`, for one of the `steps` K steps.
     #[inline(always)]
     pub(super) fn load(
         self,
@@ -58,7 +58,7 @@ const EACH: usize = (SIDE * PACKS / PACK) as usize;
 
 shared!(
     /// The square: an element of k after the other for each row of A, or column of B. Packs are permuted by bits of the
-    /// row, so that neither rows nor columns crowd in banks.
+    /// row, so that neither rows nor columns have bank conflicts.
     SQUARE: [f32; SIDE * SIDE]
 );
 
@@ -92,7 +92,7 @@ impl Part {
         if row < along && k < deep { self.from.get(row * step + k * step_deep) } else { 0.0 }
     }
 
-    /// Four elements along k.
+    /// Four elements in K.
     #[inline(always)]
     fn get_4(self, row: u32, k: u32) -> [f32; 4] {
         if self.first + row < self.panel.along && self.first_k + k + 4 <= self.panel.deep {

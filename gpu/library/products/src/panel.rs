@@ -7,7 +7,7 @@
 pub struct Panel {
     /// Rows of A, or columns of B.
     pub along: u32,
-    /// Elements along k.
+    /// Elements in K.
     pub deep: u32,
     /// Elements from one row of A, or column of B, to the next.
     pub step: u32,

@@ -17,7 +17,8 @@ pub enum Precision {
     CutTf32,
     /// Products and sums of `f64`.
     F64,
-    /// Products of elements of 16 bits, whose sums are `f32` and cut off. Elements of C are rounded beside that.
+    /// Products of elements of 16 bits, whose sums are `f32` and cut off. Rounding the elements of C adds to this
+    /// error.
     Sixteen,
 }
 

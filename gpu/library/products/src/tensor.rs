@@ -81,7 +81,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         (Shared::dynamic(first, Self::SIZE_A), Shared::dynamic(first + Self::SIZE_A * 4, Self::SIZE - Self::SIZE_A))
     }
 
-    /// Starts to copy the tiles from `t` on along k to a stage, and closes the group of these copies. What lies outside
+    /// Starts to copy the tiles from k = `t` on to a stage, and closes the group of these copies. What lies outside
     /// the matrices becomes zero; after the last tile nothing is copied.
     #[inline(always)]
     fn copy(task: Task, stage: u32, t: u32, k: u32, packs: (bool, bool)) {
@@ -112,7 +112,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         Place { row, column, g: lane / 4, t: lane % 4 }
     }
 
-    /// Adds the products of sixteen elements along k: steps `step` and `step` + 1 of the stage.
+    /// Adds the products of sixteen elements in K: steps `step` and `step` + 1 of the stage.
     #[inline(always)]
     fn two_steps<M: Method>(tiles: (Shared<f32>, Shared<f32>), place: Place, step: u32, sums: &mut Sums<DOWN, ALONG>) {
         if !M::PARTS {
@@ -125,7 +125,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         each::<DOWN, ALONG>(|i, group, j| unroll::<4>(|e| sums[i][group][j][e] += parts[i][group][j][e]));
     }
 
-    /// Adds the products of eight elements along k, step `step` of the stage.
+    /// Adds the products of eight elements in K, step `step` of the stage.
     #[inline(always)]
     fn step<M: Method>(tiles: (Shared<f32>, Shared<f32>), place: Place, step: u32, sums: &mut Sums<DOWN, ALONG>) {
         let (mut a, mut b) = ([[M::operand(0.0); 4]; DOWN], [[[M::operand(0.0); 2]; 4]; ALONG]);
@@ -201,7 +201,7 @@ fn pack_a(row: u32, across: u32) -> u32 {
 
 /// Where a lane's fragments are.
 ///
-/// Element t of the first half of a fragment along k is really element 2·t of the step, and element t of the second
+/// Element t of the first half of a fragment in K is really element 2·t of the step, and element t of the second
 /// half element 2·t + 1: the two are neighbours in A. Column g of fragment j of a group is really column 4·g + j: the
 /// four are neighbours in B and in C.
 #[derive(Clone, Copy)]

@@ -84,7 +84,7 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
 /// The clusters that there are kernels for, with one group of warps and with two.
 const CLUSTERS: [(u32, u32); 7] = [(2, 1), (3, 1), (4, 1), (8, 1), (2, 2), (3, 2), (4, 2)];
 
-/// The time that the blocks of a cluster take to add up a tile, in elements along k.
+/// The time that the blocks of a cluster take to add up a tile, in elements in K.
 const ADDING: u32 = 20;
 /// The time that blocks take to add their parts to C, with the launch that multiplies that by beta, likewise.
 const ADDING_TO_C: u32 = 256;
@@ -96,7 +96,7 @@ fn clusters(sms: u32, blocks: u32) -> u32 {
 }
 
 /// The blocks of a cluster, 1 for none, and the groups of warps in a block, and the distribution of the tiles that take
-/// the least time: as elements along k that a block goes through.
+/// the least time: as elements in K that a block goes through.
 fn choose(shape: &Shape, sms: u32) -> ((u32, u32), Work) {
     let (along, steps) = (shape.n.div_ceil(COLUMNS), shape.k.div_ceil(DEPTH));
     let work = |rows, blocks, shared| Work {

@@ -86,7 +86,7 @@ pub trait Products<T: Packed> {
 
 /// Blocks with tiles of C of 2·`SUMS` columns. `A` and `B` say how tiles of the operands lie: their rows are rows of
 /// the matrix as it is stored. A cluster has `BLOCKS`, one or two. The two groups have rows of the tile each, or, if
-/// `TURNS` is 2, each has the whole tile, of half as many rows, and every other step along k.
+/// `TURNS` is 2, each has the whole tile, of half as many rows, and every other K step.
 pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32, const BLOCKS: u32 = 1, const TURNS: u32 = 1>(
     PhantomData<(T, A, B)>,
 );

@@ -66,7 +66,7 @@ pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
         square::<T>().set(of * STRIDE + word, values[i]);
     });
     thread::sync_threads(); // the square is complete before any thread reads it
-    // Four words along k per thread.
+    // Four words of consecutive k per thread.
     let (of, across) = (thread::thread_idx_x() / (WORDS / 4), thread::thread_idx_x() % (WORDS / 4));
     let four = [0, 1, 2, 3].map(|i| square::<T>().get(of * STRIDE + across * 4 + i));
     let (row, part) = (first % width + of, width * depth);

@@ -1,4 +1,5 @@
-//! The types of elements that these rungs multiply: `f32`, and those of 16 bits, of which two along k are a word.
+//! The types of elements that these rungs multiply: `f32`, and those of 16 bits, of which two consecutive in K are a
+//! word.
 
 use super::store::Stored;
 use simt::mma::Tf32;

@@ -108,7 +108,7 @@ impl Parts<f32> for HeldSplit {
     fn hold(a: Tile<f32>) -> Self::Held {
         let (warp, lane) = (thread::thread_idx_x() / 32 % 4, warp::lane_id());
         // Packs are permuted by the bits of the row, which rows g and g + 8 have in common. That of a number is found
-        // anew in each stage: the registers are needed for sums.
+        // again in each stage: the registers are needed for sums.
         let first = opaque(Tile::<f32>::place(warp * 16 + lane / 4, lane % 4));
         let split = |down: u32, pack: u32| {
             let place = (first ^ (pack * f32::PACK)) + down * 8 * Tile::<f32>::DEPTH;
