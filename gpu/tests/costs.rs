@@ -312,7 +312,7 @@ fn reductions_level_by_level() {
 fn reductions_by_packs() {
     use rungs_kernels::reduce::*;
     let rung = &r6_vector_loads::launches::RUNG;
-    states(&rung.rung, "1 launch if one block is enough, else 2 (on up to 256 multiprocessors); 1 barrier per block");
+    states(&rung.rung, "1 launch if one block is enough, else 2 (on up to 256 SMs); 1 barrier per block");
     for (n, launches) in [(0, 1), (4096, 1), (4097, 2), (300_000, 2)] {
         let cost = cost_of_reduction::<u32>(rung, n);
         assert_eq!(cost.launches.len(), launches, "n = {n}");

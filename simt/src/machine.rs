@@ -75,7 +75,7 @@ pub(crate) enum Cache {
     Default,
     /// The data is used once: first to be evicted.
     Streaming,
-    /// The data is not written during the kernel; bypasses the first-level cache.
+    /// The data is not written during the kernel; bypasses L1.
     ReadOnly,
 }
 

@@ -432,7 +432,7 @@ impl Machine for Simulator {
     }
 
     fn active_mask() -> u32 {
-        // Threads run one after the other here, so the honest hint is the caller alone.
+        // Threads run one at a time here, so the honest hint is the caller alone.
         1 << (here().current() as u32 % crate::machine::WARP)
     }
 

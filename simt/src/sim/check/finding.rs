@@ -48,7 +48,7 @@ pub enum Kind {
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
     /// their writes to it; or such a copy that a barrier counts, or an arrival from another block, without the fence
-    /// behind the barrier's initialisation.
+    /// after the barrier's initialisation.
     MissingProxyFence,
     /// An access before the wait for the preceding launch, with which this one overlaps.
     BeforeWait,

@@ -25,7 +25,7 @@ use std::ptr::NonNull;
 /// Blocks that run at the same time as long as they make progress.
 const RESIDENT: usize = 4;
 
-/// Threads that a multiprocessor holds, and blocks.
+/// Threads that an SM holds, and blocks.
 const THREADS: u64 = 2048;
 const BLOCKS: u64 = 32;
 

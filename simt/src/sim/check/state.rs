@@ -74,7 +74,7 @@ pub(in super::super) struct BlockState {
     pub(super) mbarriers: Map<u32, Mbarrier>,
     /// From the first of them to behind the last.
     pub(super) barriers: Range<u64>,
-    /// The calls that groups of four warps make together, by group.
+    /// The calls that warpgroups make together, by group.
     pub(super) groups: Map<u32, Group>,
     pub(super) engines: Engines,
     /// The last read of its shared memory by each thread of another block of the cluster: when and where.
