@@ -214,6 +214,7 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     #[track_caller]
     fn fence(order: Order, scope: Scope);
+    fn fence_sc(scope: Scope);
 
     #[track_caller]
     fn release_registers<const N: u32>();

@@ -611,6 +611,14 @@ impl Machine for Simulator {
         }
     }
 
+    fn fence_sc(scope: Scope) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.fence_sc(state, block.current(), scope);
+        }
+    }
+
     #[track_caller]
     unsafe fn mbarrier_init(address: u32, arrivals: u32) {
         let block = here();
@@ -1013,6 +1021,14 @@ impl Machine for Simulator {
     #[track_caller]
     fn misaligned(space: &'static str, address: u64, alignment: u32) -> ! {
         mistake(Kind::Misaligned);
-        panic!("{space} at {address:#x} is not aligned to {alignment} bytes")
+        // SAFETY: as in `here`.
+        let views = unsafe { BLOCK.get().as_ref() }.map_or(&[][..], |block| &block.views);
+        let in_shared = Memory { space: Space::Shared, parameter: None, element: None, offset: address, bytes: 1 };
+        let is = match space {
+            _ if space.starts_with("length") => format!("is {address}"),
+            _ if space.starts_with("global") => format!("begins at {}", Memory::in_views(views, address, 1)),
+            _ => format!("begins at {in_shared}"),
+        };
+        panic!("{space} is not aligned to {alignment} bytes: it {is}")
     }
 }

@@ -252,9 +252,13 @@ fn check(matches: &ArgMatches, common: &Common) -> Result<()> {
     if wrong > 0 { Err(Error::Found { count: wrong }) } else { Ok(()) }
 }
 
-fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
-    super::refuse_unused(matches, &["format"], "bugs run prints a line at a time, because the next bug may hang")?;
-    let engine = match matches.get_one::<PathBuf>("ptx") {
+/// The device, with the kernels of a PTX file alone if there is one.
+///
+/// # Errors
+/// [`Error::Usage`] if the file is for a GPU and the device is none; as for [`Common::engine`], and if the file cannot
+/// be read.
+pub(super) fn engine_with(ptx: Option<&PathBuf>, common: &Common) -> Result<Engine> {
+    match ptx {
         Some(path) => {
             let ordinal = match common.device {
                 DeviceChoice::Cuda(ordinal) => ordinal,
@@ -264,10 +268,15 @@ fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
             let text = std::fs::read_to_string(path).map_err(|e| Error::reading(path.display(), &e))?;
             let arch = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             // These kernels alone: those of the rungs are many, and a driver compiles all that an engine has.
-            Engine::of_kernels(ordinal, &[(&arch, &text)])?
+            Engine::of_kernels(ordinal, &[(&arch, &text)])
         }
-        None => common.engine()?,
-    };
+        None => common.engine(),
+    }
+}
+
+fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
+    super::refuse_unused(matches, &["format"], "bugs run prints a line at a time, because the next bug may hang")?;
+    let engine = engine_with(matches.get_one("ptx"), common)?;
     let except: Vec<&String> = matches.get_many("except").into_iter().flatten().collect();
     let version = matches.get_one::<String>("version").map_or("both", String::as_str);
     for (_, case) in cases(matches)?.into_iter().filter(|(_, case)| !except.iter().any(|name| *name == case.name)) {
@@ -282,7 +291,7 @@ fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
 }
 
 /// An engine as the cases' machine.
-struct OnEngine<'a>(&'a Engine);
+pub(super) struct OnEngine<'a>(pub(super) &'a Engine);
 
 mod machine {
     //! The gallery's machine on an engine.

@@ -15,6 +15,7 @@ mod lab;
 mod ladder;
 mod learn;
 mod list;
+mod litmus;
 mod profile;
 mod progress;
 mod sort;
@@ -145,6 +146,7 @@ pub fn command() -> Command {
         .subcommand(all::command())
         .subcommand(bench::command())
         .subcommand(list::command())
+        .subcommand(litmus::command())
         .subcommand(explain::command())
         .subcommand(ladder::command())
         .subcommand(sort::command())
@@ -173,6 +175,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "bugs" => bugs::run(arguments, &common),
         "bench" => bench::run(arguments, &common),
         "list" => list::run(&common),
+        "litmus" => litmus::run(arguments, &common),
         "explain" => explain::run(arguments, &common),
         "ladder" => ladder::run(arguments, &common),
         "check" => check::run(arguments, &common),
