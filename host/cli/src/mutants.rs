@@ -110,7 +110,7 @@ mod tests {
         for (family, rung, n, changes) in [
             ("reduce", "unrolled-warp", 5000, 3),
             ("reduce", "single-launch", 5000, 1),
-            ("scan", "blelloch", 5000, 3),
+            ("scan", "blelloch", 1000, 3),
             ("scan", "look-back", 60_001, 9),
         ] {
             let all = of(family, rung, n, 8);
