@@ -295,7 +295,7 @@ fn every_format_is_one() {
         out
     };
     let shown = csv(&["bugs", "show", "plain-sum", "--schedules", "2"]);
-    assert!(shown.starts_with("name,topic,file,bug,effect,mend,kernels,launches,without_checks,findings,"), "{shown}");
+    assert!(shown.starts_with("name,topic,file,bug,effect,fix,kernels,launches,without_checks,findings,"), "{shown}");
     assert!(csv(&["bugs"]).starts_with("topic,name,found_as,bug\n"));
     let doctor = csv(&["doctor"]);
     assert!(doctor.starts_with("what,found,detail,advice\n") && doctor.contains("\nsimulator,true,"), "{doctor}");
