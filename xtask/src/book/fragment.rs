@@ -14,6 +14,12 @@ use std::process::Command;
 /// Where plots and reports are, from the root.
 const RESULTS: &str = "bench/results";
 
+/// From a page to the root, in `book/src` as in `book/read`.
+pub const UP: &str = "../../";
+
+/// What the program said, by directive: the text that stands in its place, or the picture.
+pub type Said = BTreeMap<Directive, String>;
+
 /// The exercises, as a reader begins them.
 const STUBS: &str = "exercises/stubs";
 
@@ -45,51 +51,45 @@ impl<'a> Sources<'a> {
         rung.with_context(|| format!("no rung is called {name}"))
     }
 
-    /// Text for the place of a directive that needs no program; of one that does, that in its file.
-    pub fn shown(&self, directive: &Directive, generated: &BTreeMap<String, String>) -> Result<String> {
+    /// Text for the place of a directive, with what the program said for it if it needs the program.
+    pub fn shown(&self, directive: &Directive, said: &Said) -> Result<String> {
         match directive {
             Directive::Listing { path, items } => {
                 let code = listing::listing(&self.text(path)?, items).with_context(|| path.clone())?;
-                Ok(format!("<div class=\"source\">{path}</div>\n\n```rust\n{code}```\n"))
+                Ok(format!("{}\n\n```rust\n{code}```\n", small(&source(path))))
             }
             Directive::Head { rung, part } => {
                 let file = &self.rung(rung)?.file;
                 let text = listing::head_part(&self.text(file)?, part).with_context(|| file.clone())?;
                 let lines: String = text.lines().map(|line| format!("> {line}\n")).collect();
-                Ok(format!("<div class=\"source\">{part}, from the head of {file}</div>\n\n{lines}"))
+                Ok(format!("{}\n\n{lines}", small(&format!("{part}, from the head of {}", source(file)))))
             }
             Directive::Measured { family } => self.measured(family),
             Directive::Plot { file, caption } => {
-                let svg = self.text(&format!("{RESULTS}/{file}"))?;
-                // A blank line would end the block of HTML.
-                let svg: String = svg.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
-                Ok(format!("<figure class=\"plot\">\n{svg}\n<figcaption>{caption}</figcaption>\n</figure>\n"))
+                let file = format!("{RESULTS}/{file}");
+                ensure!(self.root.join(&file).is_file(), "there is no {file}");
+                Ok(format!("![{caption}]({UP}{file})\n\n{}\n", small(caption)))
             }
             Directive::Picture { caption, .. } | Directive::Request { caption, .. } => {
-                let file = directive.file().unwrap_or_default();
-                ensure!(generated.contains_key(&file), "there is no {file}; run cargo xtask book");
-                let below = html(caption);
-                Ok(format!("![{caption}](generated/{file})\n\n<p class=\"caption\">{below}</p>\n"))
+                let file = directive.picture().context("a picture has a file")?;
+                Ok(format!("![{caption}]({file})\n\n{}\n", small(caption)))
             }
             Directive::Run { .. }
             | Directive::Counts { .. }
             | Directive::Cost { .. }
             | Directive::Bug { .. }
-            | Directive::Gallery { .. } => {
-                let file = directive.file().unwrap_or_default();
-                generated.get(&file).cloned().with_context(|| format!("there is no {file}; run cargo xtask book"))
-            }
+            | Directive::Gallery { .. } => said.get(directive).cloned().context("the program was not asked"),
         }
     }
 
-    /// A family's ladder and its twins, with the reports that say so.
     /// What follows an exercise's line: the command that judges it, if there is one.
     pub fn exercise(&self, number: u32) -> Result<String> {
-        let stub = format!("{number:02}_");
-        let there = tables::entries(&self.root.join(STUBS))?.iter().any(|name| name.starts_with(&stub));
-        Ok(if there { format!(" `cargo learn check {number}`") } else { " (planned)".into() })
+        let begin = format!("{number:02}_");
+        let stub = tables::entries(&self.root.join(STUBS))?.into_iter().find(|name| name.starts_with(&begin));
+        Ok(stub.map_or(" (planned)".into(), |stub| format!(" [`cargo learn check {number}`]({UP}{STUBS}/{stub})")))
     }
 
+    /// A family's ladder and its twins, with the reports that say so.
     fn measured(&self, family: &str) -> Result<String> {
         let reports: Vec<&Report> = self.reports.iter().map(|(_, report)| report).collect();
         ensure!(self.rungs.iter().any(|rung| rung.family == family), "no family is called {family}");
@@ -97,39 +97,30 @@ impl<'a> Sources<'a> {
         ensure!(!used.is_empty(), "no report in {RESULTS} has times of {family}");
         let origin = |i: usize| {
             let (file, report) = &self.reports[i];
-            format!("`{RESULTS}/{file}`: {}", table::origin(report))
+            format!("[{file}]({UP}{RESULTS}/{file}): {}", table::origin(report))
         };
         let list = |which: BTreeSet<usize>| which.into_iter().map(origin).collect::<Vec<_>>().join("; ");
-        let ladder = unlinked(&ladder::whole(family, &self.rungs, &reports));
-        let mut text = format!("{ladder}\n<p class=\"caption\">Measured. {}.</p>\n", html(&list(used)));
+        let measured = |table: &str, origin: &str| format!("{table}\n{}\n", small(&format!("Measured: {origin}.")));
+        // The table's links begin at the root.
+        let ladder = ladder::whole(family, &self.rungs, &reports).replace("](", &format!("]({UP}"));
+        let mut text = measured(&ladder, &list(used));
         let twins: Vec<(usize, String)> =
             reports.iter().enumerate().filter_map(|(i, report)| Some((i, table::twins(family, report)?))).collect();
         for (i, table) in twins {
-            text += &format!("\n{table}\n<p class=\"caption\">Measured. {}.</p>\n", html(&list(BTreeSet::from([i]))));
+            text += &format!("\n{}", measured(&table, &list(BTreeSet::from([i]))));
         }
         Ok(text)
     }
 }
 
-/// A table without its links: the files are not beside the book.
-fn unlinked(table: &str) -> String {
-    let mut text = String::new();
-    let mut rest = table;
-    while let Some((before, after)) = rest.split_once('[') {
-        let Some((name, (_, behind))) = after.split_once("](").and_then(|(n, l)| Some((n, l.split_once(')')?))) else {
-            break;
-        };
-        text += before;
-        text += name;
-        rest = behind;
-    }
-    text + rest
+/// A line below a picture or table, or above a listing: what it shows, or where it is from.
+fn small(text: &str) -> String {
+    format!("<small>{text}</small>")
 }
 
-/// Markdown's marks for code as HTML's.
-fn html(text: &str) -> String {
-    let parts = text.split('`').enumerate();
-    parts.map(|(i, part)| if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() }).collect()
+/// A link to a file of the repository.
+fn source(path: &str) -> String {
+    format!("[{path}]({UP}{path})")
 }
 
 /// The program `rungs`, as `cargo build` made it: the one that the tests run.
@@ -164,7 +155,7 @@ impl Program {
         tables::read(&folder.path().join(file))?.context("the file was there")
     }
 
-    /// What goes into a directive's file, if it has one.
+    /// What a directive shows of the program, if it does.
     pub fn fragment(&self, directive: &Directive) -> Result<Option<String>> {
         let json = "--format json";
         Ok(Some(match directive {
@@ -255,10 +246,8 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
     }
     ensure!(!rows.is_empty(), "rungs ladder {arguments} counted nothing");
     let head: Vec<&str> = ["rung"].into_iter().chain(COLUMNS.iter().map(|(title, _)| *title)).collect();
-    let call = format!(
-        "<p class=\"caption\">Counted by the simulator: <code>rungs ladder {arguments} --device {DEVICE}</code></p>"
-    );
-    Ok(format!("{}\n{call}\n", grid(&head, &rows)))
+    let call = format!("Counted by the simulator: `rungs ladder {arguments} --device {DEVICE}`");
+    Ok(format!("{}\n{}\n", grid(&head, &rows), small(&call)))
 }
 
 /// A number with thousands apart.
@@ -284,11 +273,10 @@ fn model(rung: &str, values: &cost::Values, formulas: &[String], json: &str) -> 
     }
     let given: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {}", grouped(*value))).collect();
     let note = format!(
-        "<p class=\"caption\">The cost model of {rung} for {}. The book is not built when a formula and the \
-         simulator disagree.</p>",
+        "The cost model of {rung} for {}. The book is not built when a formula and the simulator disagree.",
         given.join(", ")
     );
-    Ok(format!("{}\n{note}\n", grid(&["what", "model", "model says", "simulator counts"], &rows)))
+    Ok(format!("{}\n{}\n", grid(&["what", "model", "model says", "simulator counts"], &rows), small(&note)))
 }
 
 /// A kernel's counters: its totals, and its places in the source.
@@ -364,10 +352,10 @@ fn bug(json: &str) -> Result<String> {
     let findings = without_addresses(&findings);
     let kernels: Vec<&str> = kernels.iter().map(|kernel| kernel.trim_end()).collect();
     Ok(format!(
-        "**{bug}** On a GPU: {effect}\n\n<div class=\"source\">{file}; <code>V::MENDED</code> is false in the wrong \
-         version and true in its clean twin</div>\n\n```rust\n{}\n```\n\nRun without checks, the simulator says: \
-         {without_checks}\n\nIts checker says (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nMend: {mend} Of the \
-         mended kernel the checker says: {clean_twin}\n",
+        "**{bug}** On a GPU: {effect}\n\n{}\n\n```rust\n{}\n```\n\nWithout checks the simulator reports: \
+         {without_checks}\n\nThe checker reports (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {mend} Of the \
+         fixed kernel the checker reports: {clean_twin}.\n",
+        small(&format!("{}; `V::MENDED` is false in the wrong version and true in the fixed one", source(&file))),
         kernels.join("\n\n"),
         findings.trim_end()
     ))
@@ -479,9 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn links_of_tables_become_names() {
-        assert_eq!(unlinked("| [a](gpu/a.rs) | b [c](d) [e |"), "| a | b c [e |");
-        assert_eq!(html("`a` b `c`"), "<code>a</code> b <code>c</code>");
+    fn digits_are_grouped() {
         assert_eq!(grouped(1234567), "1,234,567");
         assert_eq!(grouped(12), "12");
     }
