@@ -12,8 +12,11 @@ pub enum Directive {
     Listing { path: String, items: Vec<String> },
     /// A part of a rung's head, as `Cost`: `{{#head FAMILY/RUNG | PART}}`.
     Head { rung: String, part: String },
-    /// The measured ladder of a family, with the reports it comes from: `{{#measured FAMILY}}`.
-    Measured { family: String },
+    /// The measured ladder of a family, or a part of it, with the reports it comes from:
+    /// `{{#measured FAMILY | FIRST..LAST}}`.
+    Measured { family: String, rungs: Option<String> },
+    /// A drawing in book/src/figures: `{{#figure FILE | CAPTION}}`.
+    Figure { file: String, caption: String },
     /// A plot of bench/results: `{{#plot FILE | CAPTION}}`.
     Plot { file: String, caption: String },
     /// A call of the program and what it prints: `{{#run ARGUMENTS}}`.
@@ -24,8 +27,8 @@ pub enum Directive {
     /// The costliest request of one kind that a rung makes, lane by lane:
     /// `{{#request FAMILY --rung RUNG --n N | global load | CAPTION}}`.
     Request { arguments: String, instruction: String, caption: String },
-    /// The simulator's counters of a whole family: `{{#counts FAMILY ARGUMENTS}}`.
-    Counts { arguments: String },
+    /// The simulator's counters of a family or a part of it: `{{#counts FAMILY ARGUMENTS | FIRST..LAST}}`.
+    Counts { arguments: String, rungs: Option<String> },
     /// A cost model, compared with the counters: `{{#cost FAMILY/RUNG n=65536 | bytes_in = 8*n}}`.
     Cost { rung: String, values: String, formulas: Vec<String> },
     /// A bug of the gallery with the checker's finding: `{{#bug NAME}}`.
@@ -59,6 +62,10 @@ impl Directive {
             [other] => Ok(other.clone()),
             _ => bail!("{name} takes two parts with | between them: {line}"),
         };
+        let at_most_one = |others: &[String]| {
+            ensure!(others.len() <= 1, "{name} takes one part behind | at most: {line}");
+            Ok(others.first().cloned())
+        };
         let none = |directive| {
             ensure!(others.is_empty(), "{name} takes no part behind |: {line}");
             Ok(directive)
@@ -69,7 +76,8 @@ impl Directive {
                 Self::Listing { path: first, items: others }
             }
             "head" => Self::Head { rung: first, part: one(&others)? },
-            "measured" => none(Self::Measured { family: first })?,
+            "measured" => Self::Measured { family: first, rungs: at_most_one(&others)? },
+            "figure" => Self::Figure { file: first, caption: one(&others)? },
             "plot" => Self::Plot { file: first, caption: one(&others)? },
             "run" => none(Self::Run { arguments: first })?,
             "picture" => {
@@ -83,7 +91,7 @@ impl Directive {
                 };
                 Self::Request { arguments: first, instruction: instruction.clone(), caption: caption.clone() }
             }
-            "counts" => none(Self::Counts { arguments: first })?,
+            "counts" => Self::Counts { arguments: first, rungs: at_most_one(&others)? },
             "cost" => {
                 let (rung, values) = first.split_once(' ').with_context(wrong)?;
                 ensure!(!others.is_empty(), "a cost has formulas: {line}");
@@ -138,6 +146,8 @@ mod tests {
             "{{#picture scan --n 8}}",
             "{{#picture scan --n 8 | A scan. | times | sums}}",
             "{{#bug a | b}}",
+            "{{#figure a.svg}}",
+            "{{#measured scan | a..b | c}}",
             "{{#request scan --n 8 | global load}}",
             "{{#cost saxpy/kernel | n}}",
             "{{#include ../../README.md}}",

@@ -1,6 +1,7 @@
 //! What stands in the place of a directive.
 
 use super::directive::Directive;
+use super::glossary::GLOSSARY;
 use super::{cost, listing, picture};
 use crate::{program, project, tables};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,11 +9,15 @@ use bench_report::table::{self, grid};
 use bench_report::{Report, ladder};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where plots and reports are, from the root.
 const RESULTS: &str = "bench/results";
+
+/// Where drawings are.
+const FIGURES: &str = "book/src/figures";
 
 /// From a page to the root, in `book/src` as in `book/read`.
 pub const UP: &str = "../../";
@@ -64,9 +69,10 @@ impl<'a> Sources<'a> {
                 let lines: String = text.lines().map(|line| format!("> {line}\n")).collect();
                 Ok(format!("{}\n\n{lines}", small(&format!("{part}, from the head of {}", source(file)))))
             }
-            Directive::Measured { family } => self.measured(family),
-            Directive::Plot { file, caption } => {
-                let file = format!("{RESULTS}/{file}");
+            Directive::Measured { family, rungs } => self.measured(family, rungs.as_deref()),
+            Directive::Plot { file, caption } | Directive::Figure { file, caption } => {
+                let is_plot = matches!(directive, Directive::Plot { .. });
+                let file = format!("{}/{file}", if is_plot { RESULTS } else { FIGURES });
                 ensure!(self.root.join(&file).is_file(), "there is no {file}");
                 Ok(format!("![{caption}]({UP}{file})\n\n{}\n", small(caption)))
             }
@@ -90,7 +96,7 @@ impl<'a> Sources<'a> {
     }
 
     /// A family's ladder and its twins, with the reports that say so.
-    fn measured(&self, family: &str) -> Result<String> {
+    fn measured(&self, family: &str, rungs: Option<&str>) -> Result<String> {
         let reports: Vec<&Report> = self.reports.iter().map(|(_, report)| report).collect();
         ensure!(self.rungs.iter().any(|rung| rung.family == family), "no family is called {family}");
         let used = ladder::sources(family, &self.rungs, &reports);
@@ -103,11 +109,20 @@ impl<'a> Sources<'a> {
         let measured = |table: &str, origin: &str| format!("{table}\n{}\n", small(&format!("Measured: {origin}.")));
         // The table's links begin at the root.
         let ladder = ladder::whole(family, &self.rungs, &reports).replace("](", &format!("]({UP}"));
+        let ladder = part(&ladder, rungs)?;
         let mut text = measured(&ladder, &list(used));
         let twins: Vec<(usize, String)> =
             reports.iter().enumerate().filter_map(|(i, report)| Some((i, table::twins(family, report)?))).collect();
         for (i, table) in twins {
-            text += &format!("\n{}", measured(&table, &list(BTreeSet::from([i]))));
+            // Those of these rungs, without the column that names the family.
+            let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+            let is_shown = |line: &&str| cells(line).get(4).is_some_and(|rung| names(&ladder).any(|name| name == rung));
+            let rows = table.lines().take(2).chain(table.lines().skip(2).filter(is_shown));
+            let narrow: Vec<String> =
+                rows.filter_map(|line| Some(format!("|{}\n", line.splitn(3, '|').nth(2)?))).collect();
+            if narrow.len() > 2 {
+                text += &format!("\n{}", measured(&narrow.concat(), &list(BTreeSet::from([i]))));
+            }
         }
         Ok(text)
     }
@@ -165,8 +180,8 @@ impl Program {
                 picture::svg(&trace, &format!("rungs trace {arguments}"), without.as_deref())?
             }
             Directive::Request { arguments, instruction, .. } => self.request(arguments, instruction)?,
-            Directive::Counts { arguments } => {
-                counts(arguments, &self.says(&format!("ladder {arguments} {json}"), DEVICE)?)?
+            Directive::Counts { arguments, rungs } => {
+                counts(arguments, rungs.as_deref(), &self.says(&format!("ladder {arguments} {json}"), DEVICE)?)?
             }
             Directive::Cost { rung, values, formulas } => {
                 let values = cost::values(values)?;
@@ -180,6 +195,7 @@ impl Program {
             Directive::Listing { .. }
             | Directive::Head { .. }
             | Directive::Measured { .. }
+            | Directive::Figure { .. }
             | Directive::Plot { .. } => {
                 return Ok(None);
             }
@@ -205,7 +221,7 @@ fn transcript(arguments: &str, output: &str) -> String {
 }
 
 /// Counters of a family's rungs in one table.
-fn counts(arguments: &str, json: &str) -> Result<String> {
+fn counts(arguments: &str, rungs: Option<&str>, json: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Ladder {
         results: Vec<Step>,
@@ -216,17 +232,18 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
         verified: bool,
         counters: Option<BTreeMap<String, serde_json::Number>>,
     }
-    const COLUMNS: &[(&str, &str)] = &[
-        ("launches", "launches"),
-        ("requests", "global_requests"),
-        ("sectors", "global_sectors"),
-        ("bytes read", "bytes_in"),
-        ("bytes written", "bytes_out"),
-        ("barriers", "barriers"),
-        ("shared wavefronts", "shared_wavefronts"),
-        ("bank conflicts", "bank_conflicts"),
-        ("atomic turns", "atomic_turns"),
-        ("lanes per request", "lanes_per_request"),
+    // Each title with its word in the glossary.
+    const COLUMNS: &[(&str, &str, &str)] = &[
+        ("launches", "launches", "launch"),
+        ("requests", "global_requests", "request"),
+        ("sectors", "global_sectors", "sector"),
+        ("bytes read", "bytes_in", ""),
+        ("bytes written", "bytes_out", ""),
+        ("barriers", "barriers", "barrier"),
+        ("shared wavefronts", "shared_wavefronts", "wavefront"),
+        ("bank conflicts", "bank_conflicts", "bank-conflict"),
+        ("atomic turns", "atomic_turns", "atomic-turn"),
+        ("lanes per request", "lanes_per_request", "divergence"),
     ];
     let ladder: Ladder = serde_json::from_str(json).with_context(|| format!("rungs ladder {arguments}"))?;
     let mut rows = vec![];
@@ -239,15 +256,55 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
             Ok(number.as_u64().map_or_else(|| format!("{:.1}", number.as_f64().unwrap_or(0.0)), grouped))
         };
         let mut row = vec![step.rung];
-        for (_, name) in COLUMNS {
+        for (_, name, _) in COLUMNS {
             row.push(cell(name)?);
         }
         rows.push(row);
     }
     ensure!(!rows.is_empty(), "rungs ladder {arguments} counted nothing");
-    let head: Vec<&str> = ["rung"].into_iter().chain(COLUMNS.iter().map(|(title, _)| *title)).collect();
+    if let Some(rungs) = rungs {
+        let range = between(rows.iter().map(|row| row[0].as_str()), rungs)?;
+        rows = rows[range].to_vec();
+    }
+    // A column of zeros only makes the table wider.
+    let linked = |&(title, _, word): &(&str, &str, &str)| match word {
+        "" => title.to_string(),
+        _ => format!("[{title}]({GLOSSARY}#{word})"),
+    };
+    let titles = ["rung".to_string()].into_iter().chain(COLUMNS.iter().map(linked));
+    let kept: Vec<bool> = (0..=COLUMNS.len()).map(|i| rows.iter().any(|row| row[i] != "0")).collect();
+    let head: Vec<String> = titles.zip(&kept).filter(|(_, kept)| **kept).map(|(title, _)| title).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    for row in &mut rows {
+        let mut kept = kept.iter();
+        row.retain(|_| kept.next() == Some(&true));
+    }
     let call = format!("Counted by the simulator: `rungs ladder {arguments} --device {DEVICE}`");
     Ok(format!("{}\n{}\n", grid(&head, &rows), small(&call)))
+}
+
+/// The rungs that a table's rows name in their first cell, with or without a link.
+fn names(table: &str) -> impl Iterator<Item = &str> {
+    let rows = table.lines().skip(2).filter_map(|line| line.strip_prefix("| "));
+    rows.filter_map(|row| row.trim_start_matches('[').split([']', ' ']).next())
+}
+
+/// The places of the rungs from one to another, given as `FIRST..LAST`.
+fn between<'a>(names: impl Iterator<Item = &'a str>, rungs: &str) -> Result<RangeInclusive<usize>> {
+    let names: Vec<&str> = names.collect();
+    let (first, last) = rungs.split_once("..").with_context(|| format!("{rungs} is not FIRST..LAST"))?;
+    let find = |rung| names.iter().position(|name| *name == rung).with_context(|| format!("no row of {rung}"));
+    let (first, last) = (find(first)?, find(last)?);
+    ensure!(first <= last, "{rungs} is in the wrong order");
+    Ok(first..=last)
+}
+
+/// The head of a table, and its rows of these rungs.
+fn part(table: &str, rungs: Option<&str>) -> Result<String> {
+    let Some(rungs) = rungs else { return Ok(table.into()) };
+    let range = between(names(table), rungs)?;
+    let rows = table.lines().skip(2 + range.start()).take(range.end() - range.start() + 1);
+    Ok(table.lines().take(2).chain(rows).map(|line| format!("{line}\n")).collect())
 }
 
 /// A number with thousands apart.
@@ -438,10 +495,13 @@ mod tests {
             r#"{{"results":[{{"rung":"a","verified":true,"counters":{{{numbers},"lanes_per_request":31.96}}}},
                {{"rung":"b","verified":false}}]}}"#
         );
-        let table = counts("x --n 8", &json).unwrap();
+        let table = counts("x --n 8", None, &json).unwrap();
         assert!(table.contains("| a | 1,234 |") && table.contains("| 32.0 |") && !table.contains("| b |"), "{table}");
-        assert!(counts("x", &json.replace("true", "false")).is_err());
-        assert!(counts("x", &json.replace("barriers", "others")).is_err());
+        let zero = counts("x", None, &json.replacen("\"atomic_turns\":1234", "\"atomic_turns\":0", 1)).unwrap();
+        assert!(table.contains("atomic turns") && !zero.contains("atomic turns"), "{zero}");
+        assert!(counts("x", Some("a..a"), &json).is_ok() && counts("x", Some("a..b"), &json).is_err());
+        assert!(counts("x", None, &json.replace("true", "false")).is_err());
+        assert!(counts("x", None, &json.replace("barriers", "others")).is_err());
     }
 
     #[test]
@@ -464,6 +524,15 @@ mod tests {
         let table = gallery("t", json).unwrap();
         assert!(table.ends_with("| `n` | Race | a \\| b |\n") && !table.contains("`m`"), "{table}");
         assert!(gallery("v", json).is_err());
+    }
+
+    #[test]
+    fn parts_of_tables_go_from_one_rung_to_another() {
+        let table = "| rung | n |\n| --- | --- |\n| a | 1 |\n| [b](b.rs) | 2 |\n| bc | 3 |\n| d | 4 |\n";
+        let of = |rungs| part(table, Some(rungs));
+        assert_eq!(of("b..bc").unwrap(), "| rung | n |\n| --- | --- |\n| [b](b.rs) | 2 |\n| bc | 3 |\n");
+        assert_eq!(part(table, None).unwrap(), table);
+        assert!(of("bc..a").is_err() && of("a..e").is_err() && of("a").is_err());
     }
 
     #[test]

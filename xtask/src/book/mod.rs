@@ -3,6 +3,7 @@
 mod cost;
 mod directive;
 mod fragment;
+mod glossary;
 mod listing;
 mod pages;
 mod picture;

@@ -207,7 +207,7 @@ fn stands(has: Has, lines: &[&str]) -> bool {
         lines.iter().any(|line| Directive::of(line).ok().flatten().is_some_and(|directive| wanted(&directive)))
     };
     match has {
-        Has::Picture => directive(|d| matches!(d, Directive::Picture { .. })),
+        Has::Picture => directive(|d| matches!(d, Directive::Picture { .. } | Directive::Figure { .. })),
         Has::Listing => directive(|d| matches!(d, Directive::Listing { .. })),
         Has::Cost => directive(|d| matches!(d, Directive::Cost { .. })),
         Has::Counts => directive(|d| matches!(d, Directive::Counts { .. })),
