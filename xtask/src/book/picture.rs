@@ -208,7 +208,7 @@ impl Picture {
         }
     }
 
-    /// A row of cells: text, fill, and whether the text is bold. Cells of one fill are one path, so that files stay small.
+    /// A row of cells: text, fill, and whether the text is bold. Cells of one fill are one path: files stay small.
     fn row(&mut self, cells: Vec<(String, &str, bool)>, left: usize) {
         let y = self.height;
         let mut paths: BTreeMap<&str, String> = BTreeMap::new();
