@@ -1,19 +1,22 @@
 //! The directives in the book's pages: what stands in a page where the command puts a listing, a picture, a transcript
 //! or a table.
 //!
-//! A directive is a line of its own, `{{#NAME argument | argument …}}`. mdBook's own preprocessor leaves these alone.
+//! A directive is a line of its own, `{{#NAME argument | argument …}}`. None of them is one of mdBook's own.
 
 use anyhow::{Context, Result, bail, ensure};
 
 /// What is to stand in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Directive {
     /// Items of a source file, cut out of it: `{{#listing PATH | ITEM | ITEM}}`. Lines stay as they are.
     Listing { path: String, items: Vec<String> },
     /// A part of a rung's head, as `Cost`: `{{#head FAMILY/RUNG | PART}}`.
     Head { rung: String, part: String },
-    /// The measured ladder of a family, with the reports it comes from: `{{#measured FAMILY}}`.
-    Measured { family: String },
+    /// The measured ladder of a family, or a part of it, with the reports it comes from:
+    /// `{{#measured FAMILY | FIRST..LAST}}`.
+    Measured { family: String, rungs: Option<String> },
+    /// A drawing in book/src/figures: `{{#figure FILE | CAPTION}}`.
+    Figure { file: String, caption: String },
     /// A plot of bench/results: `{{#plot FILE | CAPTION}}`.
     Plot { file: String, caption: String },
     /// A call of the program and what it prints: `{{#run ARGUMENTS}}`.
@@ -24,8 +27,8 @@ pub enum Directive {
     /// The costliest request of one kind that a rung makes, lane by lane:
     /// `{{#request FAMILY --rung RUNG --n N | global load | CAPTION}}`.
     Request { arguments: String, instruction: String, caption: String },
-    /// The simulator's counters of a whole family: `{{#counts FAMILY ARGUMENTS}}`.
-    Counts { arguments: String },
+    /// The simulator's counters of a family or a part of it: `{{#counts FAMILY ARGUMENTS | FIRST..LAST}}`.
+    Counts { arguments: String, rungs: Option<String> },
     /// A cost model, compared with the counters: `{{#cost FAMILY/RUNG n=65536 | bytes_in = 8*n}}`.
     Cost { rung: String, values: String, formulas: Vec<String> },
     /// A bug of the gallery with the checker's finding: `{{#bug NAME}}`.
@@ -33,6 +36,9 @@ pub enum Directive {
     /// The bugs of one topic of the gallery: `{{#gallery TOPIC}}`.
     Gallery { topic: String },
 }
+
+/// The folder of pictures, beside the pages.
+const PICTURES: &str = "pictures";
 
 /// The begin of every directive of ours.
 const BEGIN: &str = "{{#";
@@ -56,6 +62,10 @@ impl Directive {
             [other] => Ok(other.clone()),
             _ => bail!("{name} takes two parts with | between them: {line}"),
         };
+        let at_most_one = |others: &[String]| {
+            ensure!(others.len() <= 1, "{name} takes one part behind | at most: {line}");
+            Ok(others.first().cloned())
+        };
         let none = |directive| {
             ensure!(others.is_empty(), "{name} takes no part behind |: {line}");
             Ok(directive)
@@ -66,7 +76,8 @@ impl Directive {
                 Self::Listing { path: first, items: others }
             }
             "head" => Self::Head { rung: first, part: one(&others)? },
-            "measured" => none(Self::Measured { family: first })?,
+            "measured" => Self::Measured { family: first, rungs: at_most_one(&others)? },
+            "figure" => Self::Figure { file: first, caption: one(&others)? },
             "plot" => Self::Plot { file: first, caption: one(&others)? },
             "run" => none(Self::Run { arguments: first })?,
             "picture" => {
@@ -80,7 +91,7 @@ impl Directive {
                 };
                 Self::Request { arguments: first, instruction: instruction.clone(), caption: caption.clone() }
             }
-            "counts" => none(Self::Counts { arguments: first })?,
+            "counts" => Self::Counts { arguments: first, rungs: at_most_one(&others)? },
             "cost" => {
                 let (rung, values) = first.split_once(' ').with_context(wrong)?;
                 ensure!(!others.is_empty(), "a cost has formulas: {line}");
@@ -92,26 +103,18 @@ impl Directive {
         }))
     }
 
-    /// The file in `book/src/generated` that keeps what the program said, for those that need the program; a call of
-    /// the program for each of them would make every build of the book slow.
-    pub fn file(&self) -> Option<String> {
-        let (words, end) = match self {
-            Self::Run { arguments } => (format!("run {arguments}"), "md"),
+    /// The file of a picture that the program draws, from the page.
+    pub fn picture(&self) -> Option<String> {
+        let words = match self {
             Self::Picture { arguments, without, .. } => {
                 let without = without.as_ref().map_or(String::new(), |name| format!(" without {name}"));
-                (format!("trace {arguments}{without}"), "svg")
+                format!("trace {arguments}{without}")
             }
-            Self::Request { arguments, instruction, .. } => (format!("request {arguments} {instruction}"), "svg"),
-            Self::Counts { arguments } => (format!("counts {arguments}"), "md"),
-            Self::Cost { rung, values, formulas } => (format!("cost {rung} {values} {}", formulas.join(" ")), "md"),
-            Self::Bug { name } => (format!("bug {name}"), "md"),
-            Self::Gallery { topic } => (format!("gallery {topic}"), "md"),
-            Self::Listing { .. } | Self::Head { .. } | Self::Measured { .. } | Self::Plot { .. } => return None,
+            Self::Request { arguments, instruction, .. } => format!("request {arguments} {instruction}"),
+            _ => return None,
         };
-        let letters = words.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
-        let name = letters.collect::<String>();
-        let name = name.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
-        Some(format!("{name}.{end}"))
+        let name = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        Some(format!("{PICTURES}/{}.svg", name.collect::<Vec<_>>().join("-").to_ascii_lowercase()))
     }
 }
 
@@ -127,9 +130,9 @@ mod tests {
             of("{{#listing gpu/src/a.rs | f | g}}"),
             Some(Directive::Listing { path: "gpu/src/a.rs".into(), items: vec!["f".into(), "g".into()] })
         );
-        let cost = of("{{#cost saxpy/kernel n=8 | bytes_in = 8*n}}").unwrap();
-        assert_eq!(cost.file().unwrap(), "cost-saxpy-kernel-n-8-bytes-in-8-n.md");
-        assert_eq!(of("{{#picture scan --n 8 | A scan.}}").unwrap().file().unwrap(), "trace-scan-n-8.svg");
+        assert_eq!(of("{{#run list}}").unwrap().picture(), None);
+        let picture = of("{{#picture scan --n 8 | A scan. | times}}").unwrap().picture();
+        assert_eq!(picture.unwrap(), "pictures/trace-scan-n-8-without-times.svg");
     }
 
     #[test]
@@ -143,6 +146,8 @@ mod tests {
             "{{#picture scan --n 8}}",
             "{{#picture scan --n 8 | A scan. | times | sums}}",
             "{{#bug a | b}}",
+            "{{#figure a.svg}}",
+            "{{#measured scan | a..b | c}}",
             "{{#request scan --n 8 | global load}}",
             "{{#cost saxpy/kernel | n}}",
             "{{#include ../../README.md}}",

@@ -1,6 +1,7 @@
 //! What stands in the place of a directive.
 
 use super::directive::Directive;
+use super::glossary::GLOSSARY;
 use super::{cost, listing, picture};
 use crate::{program, project, tables};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,11 +9,21 @@ use bench_report::table::{self, grid};
 use bench_report::{Report, ladder};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where plots and reports are, from the root.
 const RESULTS: &str = "bench/results";
+
+/// Where drawings are.
+const FIGURES: &str = "book/src/figures";
+
+/// From a page to the root, in `book/src` as in `book/read`.
+pub const UP: &str = "../../";
+
+/// What the program said, by directive: the text that stands in its place, or the picture.
+pub type Said = BTreeMap<Directive, String>;
 
 /// The exercises, as a reader begins them.
 const STUBS: &str = "exercises/stubs";
@@ -45,91 +56,86 @@ impl<'a> Sources<'a> {
         rung.with_context(|| format!("no rung is called {name}"))
     }
 
-    /// Text for the place of a directive that needs no program; of one that does, that in its file.
-    pub fn shown(&self, directive: &Directive, generated: &BTreeMap<String, String>) -> Result<String> {
+    /// Text for the place of a directive, with what the program said for it if it needs the program.
+    pub fn shown(&self, directive: &Directive, said: &Said) -> Result<String> {
         match directive {
             Directive::Listing { path, items } => {
                 let code = listing::listing(&self.text(path)?, items).with_context(|| path.clone())?;
-                Ok(format!("<div class=\"source\">{path}</div>\n\n```rust\n{code}```\n"))
+                Ok(format!("{}\n\n```rust\n{code}```\n", small(&source(path))))
             }
             Directive::Head { rung, part } => {
                 let file = &self.rung(rung)?.file;
                 let text = listing::head_part(&self.text(file)?, part).with_context(|| file.clone())?;
                 let lines: String = text.lines().map(|line| format!("> {line}\n")).collect();
-                Ok(format!("<div class=\"source\">{part}, from the head of {file}</div>\n\n{lines}"))
+                Ok(format!("{}\n\n{lines}", small(&format!("{part}, from the head of {}", source(file)))))
             }
-            Directive::Measured { family } => self.measured(family),
-            Directive::Plot { file, caption } => {
-                let svg = self.text(&format!("{RESULTS}/{file}"))?;
-                // A blank line would end the block of HTML.
-                let svg: String = svg.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
-                Ok(format!("<figure class=\"plot\">\n{svg}\n<figcaption>{caption}</figcaption>\n</figure>\n"))
+            Directive::Measured { family, rungs } => self.measured(family, rungs.as_deref()),
+            Directive::Plot { file, caption } | Directive::Figure { file, caption } => {
+                let is_plot = matches!(directive, Directive::Plot { .. });
+                let file = format!("{}/{file}", if is_plot { RESULTS } else { FIGURES });
+                ensure!(self.root.join(&file).is_file(), "there is no {file}");
+                Ok(format!("![{caption}]({UP}{file})\n\n{}\n", small(caption)))
             }
             Directive::Picture { caption, .. } | Directive::Request { caption, .. } => {
-                let file = directive.file().unwrap_or_default();
-                ensure!(generated.contains_key(&file), "there is no {file}; run cargo xtask book");
-                let below = html(caption);
-                Ok(format!("![{caption}](generated/{file})\n\n<p class=\"caption\">{below}</p>\n"))
+                let file = directive.picture().context("a picture has a file")?;
+                Ok(format!("![{caption}]({file})\n\n{}\n", small(caption)))
             }
             Directive::Run { .. }
             | Directive::Counts { .. }
             | Directive::Cost { .. }
             | Directive::Bug { .. }
-            | Directive::Gallery { .. } => {
-                let file = directive.file().unwrap_or_default();
-                generated.get(&file).cloned().with_context(|| format!("there is no {file}; run cargo xtask book"))
-            }
+            | Directive::Gallery { .. } => said.get(directive).cloned().context("the program was not asked"),
         }
     }
 
-    /// A family's ladder and its twins, with the reports that say so.
     /// What follows an exercise's line: the command that judges it, if there is one.
     pub fn exercise(&self, number: u32) -> Result<String> {
-        let stub = format!("{number:02}_");
-        let there = tables::entries(&self.root.join(STUBS))?.iter().any(|name| name.starts_with(&stub));
-        Ok(if there { format!(" `cargo learn check {number}`") } else { " (planned)".into() })
+        let begin = format!("{number:02}_");
+        let stub = tables::entries(&self.root.join(STUBS))?.into_iter().find(|name| name.starts_with(&begin));
+        Ok(stub.map_or(" (planned)".into(), |stub| format!(" [`cargo learn check {number}`]({UP}{STUBS}/{stub})")))
     }
 
-    fn measured(&self, family: &str) -> Result<String> {
+    /// A family's ladder and its twins, with the reports that say so.
+    fn measured(&self, family: &str, rungs: Option<&str>) -> Result<String> {
         let reports: Vec<&Report> = self.reports.iter().map(|(_, report)| report).collect();
         ensure!(self.rungs.iter().any(|rung| rung.family == family), "no family is called {family}");
         let used = ladder::sources(family, &self.rungs, &reports);
         ensure!(!used.is_empty(), "no report in {RESULTS} has times of {family}");
         let origin = |i: usize| {
             let (file, report) = &self.reports[i];
-            format!("`{RESULTS}/{file}`: {}", table::origin(report))
+            format!("[{file}]({UP}{RESULTS}/{file}): {}", table::origin(report))
         };
         let list = |which: BTreeSet<usize>| which.into_iter().map(origin).collect::<Vec<_>>().join("; ");
-        let ladder = unlinked(&ladder::whole(family, &self.rungs, &reports));
-        let mut text = format!("{ladder}\n<p class=\"caption\">Measured. {}.</p>\n", html(&list(used)));
+        let measured = |table: &str, origin: &str| format!("{table}\n{}\n", small(&format!("Measured: {origin}.")));
+        // The table's links begin at the root.
+        let ladder = ladder::whole(family, &self.rungs, &reports).replace("](", &format!("]({UP}"));
+        let ladder = part(&ladder, rungs)?;
+        let mut text = measured(&ladder, &list(used));
         let twins: Vec<(usize, String)> =
             reports.iter().enumerate().filter_map(|(i, report)| Some((i, table::twins(family, report)?))).collect();
         for (i, table) in twins {
-            text += &format!("\n{table}\n<p class=\"caption\">Measured. {}.</p>\n", html(&list(BTreeSet::from([i]))));
+            // Those of these rungs, without the column that names the family.
+            let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+            let is_shown = |line: &&str| cells(line).get(4).is_some_and(|rung| names(&ladder).any(|name| name == rung));
+            let rows = table.lines().take(2).chain(table.lines().skip(2).filter(is_shown));
+            let narrow: Vec<String> =
+                rows.filter_map(|line| Some(format!("|{}\n", line.splitn(3, '|').nth(2)?))).collect();
+            if narrow.len() > 2 {
+                text += &format!("\n{}", measured(&narrow.concat(), &list(BTreeSet::from([i]))));
+            }
         }
         Ok(text)
     }
 }
 
-/// A table without its links: the files are not beside the book.
-fn unlinked(table: &str) -> String {
-    let mut text = String::new();
-    let mut rest = table;
-    while let Some((before, after)) = rest.split_once('[') {
-        let Some((name, (_, behind))) = after.split_once("](").and_then(|(n, l)| Some((n, l.split_once(')')?))) else {
-            break;
-        };
-        text += before;
-        text += name;
-        rest = behind;
-    }
-    text + rest
+/// A line below a picture or table, or above a listing: what it shows, or where it is from.
+fn small(text: &str) -> String {
+    format!("<small>{text}</small>")
 }
 
-/// Markdown's marks for code as HTML's.
-fn html(text: &str) -> String {
-    let parts = text.split('`').enumerate();
-    parts.map(|(i, part)| if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() }).collect()
+/// A link to a file of the repository.
+fn source(path: &str) -> String {
+    format!("[{path}]({UP}{path})")
 }
 
 /// The program `rungs`, as `cargo build` made it: the one that the tests run.
@@ -164,7 +170,7 @@ impl Program {
         tables::read(&folder.path().join(file))?.context("the file was there")
     }
 
-    /// What goes into a directive's file, if it has one.
+    /// What a directive shows of the program, if it does.
     pub fn fragment(&self, directive: &Directive) -> Result<Option<String>> {
         let json = "--format json";
         Ok(Some(match directive {
@@ -174,8 +180,8 @@ impl Program {
                 picture::svg(&trace, &format!("rungs trace {arguments}"), without.as_deref())?
             }
             Directive::Request { arguments, instruction, .. } => self.request(arguments, instruction)?,
-            Directive::Counts { arguments } => {
-                counts(arguments, &self.says(&format!("ladder {arguments} {json}"), DEVICE)?)?
+            Directive::Counts { arguments, rungs } => {
+                counts(arguments, rungs.as_deref(), &self.says(&format!("ladder {arguments} {json}"), DEVICE)?)?
             }
             Directive::Cost { rung, values, formulas } => {
                 let values = cost::values(values)?;
@@ -189,6 +195,7 @@ impl Program {
             Directive::Listing { .. }
             | Directive::Head { .. }
             | Directive::Measured { .. }
+            | Directive::Figure { .. }
             | Directive::Plot { .. } => {
                 return Ok(None);
             }
@@ -214,7 +221,7 @@ fn transcript(arguments: &str, output: &str) -> String {
 }
 
 /// Counters of a family's rungs in one table.
-fn counts(arguments: &str, json: &str) -> Result<String> {
+fn counts(arguments: &str, rungs: Option<&str>, json: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Ladder {
         results: Vec<Step>,
@@ -225,17 +232,18 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
         verified: bool,
         counters: Option<BTreeMap<String, serde_json::Number>>,
     }
-    const COLUMNS: &[(&str, &str)] = &[
-        ("launches", "launches"),
-        ("requests", "global_requests"),
-        ("sectors", "global_sectors"),
-        ("bytes read", "bytes_in"),
-        ("bytes written", "bytes_out"),
-        ("barriers", "barriers"),
-        ("shared wavefronts", "shared_wavefronts"),
-        ("bank conflicts", "bank_conflicts"),
-        ("atomic turns", "atomic_turns"),
-        ("lanes per request", "lanes_per_request"),
+    // Each title with its word in the glossary.
+    const COLUMNS: &[(&str, &str, &str)] = &[
+        ("launches", "launches", "launch"),
+        ("requests", "global_requests", "request"),
+        ("sectors", "global_sectors", "sector"),
+        ("bytes read", "bytes_in", ""),
+        ("bytes written", "bytes_out", ""),
+        ("barriers", "barriers", "barrier"),
+        ("shared wavefronts", "shared_wavefronts", "wavefront"),
+        ("bank conflicts", "bank_conflicts", "bank-conflict"),
+        ("atomic turns", "atomic_turns", "atomic-turn"),
+        ("lanes per request", "lanes_per_request", "divergence"),
     ];
     let ladder: Ladder = serde_json::from_str(json).with_context(|| format!("rungs ladder {arguments}"))?;
     let mut rows = vec![];
@@ -248,17 +256,55 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
             Ok(number.as_u64().map_or_else(|| format!("{:.1}", number.as_f64().unwrap_or(0.0)), grouped))
         };
         let mut row = vec![step.rung];
-        for (_, name) in COLUMNS {
+        for (_, name, _) in COLUMNS {
             row.push(cell(name)?);
         }
         rows.push(row);
     }
     ensure!(!rows.is_empty(), "rungs ladder {arguments} counted nothing");
-    let head: Vec<&str> = ["rung"].into_iter().chain(COLUMNS.iter().map(|(title, _)| *title)).collect();
-    let call = format!(
-        "<p class=\"caption\">Counted by the simulator: <code>rungs ladder {arguments} --device {DEVICE}</code></p>"
-    );
-    Ok(format!("{}\n{call}\n", grid(&head, &rows)))
+    if let Some(rungs) = rungs {
+        let range = between(rows.iter().map(|row| row[0].as_str()), rungs)?;
+        rows = rows[range].to_vec();
+    }
+    // A column of zeros only makes the table wider.
+    let linked = |&(title, _, word): &(&str, &str, &str)| match word {
+        "" => title.to_string(),
+        _ => format!("[{title}]({GLOSSARY}#{word})"),
+    };
+    let titles = ["rung".to_string()].into_iter().chain(COLUMNS.iter().map(linked));
+    let kept: Vec<bool> = (0..=COLUMNS.len()).map(|i| rows.iter().any(|row| row[i] != "0")).collect();
+    let head: Vec<String> = titles.zip(&kept).filter(|(_, kept)| **kept).map(|(title, _)| title).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    for row in &mut rows {
+        let mut kept = kept.iter();
+        row.retain(|_| kept.next() == Some(&true));
+    }
+    let call = format!("Counted by the simulator: `rungs ladder {arguments} --device {DEVICE}`");
+    Ok(format!("{}\n{}\n", grid(&head, &rows), small(&call)))
+}
+
+/// The rungs that a table's rows name in their first cell, with or without a link.
+fn names(table: &str) -> impl Iterator<Item = &str> {
+    let rows = table.lines().skip(2).filter_map(|line| line.strip_prefix("| "));
+    rows.filter_map(|row| row.trim_start_matches('[').split([']', ' ']).next())
+}
+
+/// The places of the rungs from one to another, given as `FIRST..LAST`.
+fn between<'a>(names: impl Iterator<Item = &'a str>, rungs: &str) -> Result<RangeInclusive<usize>> {
+    let names: Vec<&str> = names.collect();
+    let (first, last) = rungs.split_once("..").with_context(|| format!("{rungs} is not FIRST..LAST"))?;
+    let find = |rung| names.iter().position(|name| *name == rung).with_context(|| format!("no row of {rung}"));
+    let (first, last) = (find(first)?, find(last)?);
+    ensure!(first <= last, "{rungs} is in the wrong order");
+    Ok(first..=last)
+}
+
+/// The head of a table, and its rows of these rungs.
+fn part(table: &str, rungs: Option<&str>) -> Result<String> {
+    let Some(rungs) = rungs else { return Ok(table.into()) };
+    let range = between(names(table), rungs)?;
+    let rows = table.lines().skip(2 + range.start()).take(range.end() - range.start() + 1);
+    Ok(table.lines().take(2).chain(rows).map(|line| format!("{line}\n")).collect())
 }
 
 /// A number with thousands apart.
@@ -284,11 +330,10 @@ fn model(rung: &str, values: &cost::Values, formulas: &[String], json: &str) -> 
     }
     let given: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {}", grouped(*value))).collect();
     let note = format!(
-        "<p class=\"caption\">The cost model of {rung} for {}. The book is not built when a formula and the \
-         simulator disagree.</p>",
+        "The cost model of {rung} for {}. The book is not built when a formula and the simulator disagree.",
         given.join(", ")
     );
-    Ok(format!("{}\n{note}\n", grid(&["what", "model", "model says", "simulator counts"], &rows)))
+    Ok(format!("{}\n{}\n", grid(&["what", "model", "model says", "simulator counts"], &rows), small(&note)))
 }
 
 /// A kernel's counters: its totals, and its places in the source.
@@ -364,10 +409,10 @@ fn bug(json: &str) -> Result<String> {
     let findings = without_addresses(&findings);
     let kernels: Vec<&str> = kernels.iter().map(|kernel| kernel.trim_end()).collect();
     Ok(format!(
-        "**{bug}** On a GPU: {effect}\n\n<div class=\"source\">{file}; <code>V::FIXED</code> is false in the wrong \
-         version and true in its clean twin</div>\n\n```rust\n{}\n```\n\nRun without checks, the simulator says: \
-         {without_checks}\n\nIts checker says (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {fix} What the \
-         checker finds in the fixed kernel: {clean_twin}.\n",
+        "**{bug}** On a GPU: {effect}\n\n{}\n\n```rust\n{}\n```\n\nWithout checks the simulator reports: \
+         {without_checks}\n\nThe checker reports (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {fix} Of the \
+         fixed kernel the checker reports: {clean_twin}.\n",
+        small(&format!("{}; `V::FIXED` is false in the wrong version and true in the fixed one", source(&file))),
         kernels.join("\n\n"),
         findings.trim_end()
     ))
@@ -450,10 +495,13 @@ mod tests {
             r#"{{"results":[{{"rung":"a","verified":true,"counters":{{{numbers},"lanes_per_request":31.96}}}},
                {{"rung":"b","verified":false}}]}}"#
         );
-        let table = counts("x --n 8", &json).unwrap();
+        let table = counts("x --n 8", None, &json).unwrap();
         assert!(table.contains("| a | 1,234 |") && table.contains("| 32.0 |") && !table.contains("| b |"), "{table}");
-        assert!(counts("x", &json.replace("true", "false")).is_err());
-        assert!(counts("x", &json.replace("barriers", "others")).is_err());
+        let zero = counts("x", None, &json.replacen("\"atomic_turns\":1234", "\"atomic_turns\":0", 1)).unwrap();
+        assert!(table.contains("atomic turns") && !zero.contains("atomic turns"), "{zero}");
+        assert!(counts("x", Some("a..a"), &json).is_ok() && counts("x", Some("a..b"), &json).is_err());
+        assert!(counts("x", None, &json.replace("true", "false")).is_err());
+        assert!(counts("x", None, &json.replace("barriers", "others")).is_err());
     }
 
     #[test]
@@ -479,9 +527,16 @@ mod tests {
     }
 
     #[test]
-    fn links_of_tables_become_names() {
-        assert_eq!(unlinked("| [a](gpu/a.rs) | b [c](d) [e |"), "| a | b c [e |");
-        assert_eq!(html("`a` b `c`"), "<code>a</code> b <code>c</code>");
+    fn parts_of_tables_go_from_one_rung_to_another() {
+        let table = "| rung | n |\n| --- | --- |\n| a | 1 |\n| [b](b.rs) | 2 |\n| bc | 3 |\n| d | 4 |\n";
+        let of = |rungs| part(table, Some(rungs));
+        assert_eq!(of("b..bc").unwrap(), "| rung | n |\n| --- | --- |\n| [b](b.rs) | 2 |\n| bc | 3 |\n");
+        assert_eq!(part(table, None).unwrap(), table);
+        assert!(of("bc..a").is_err() && of("a..e").is_err() && of("a").is_err());
+    }
+
+    #[test]
+    fn digits_are_grouped() {
         assert_eq!(grouped(1234567), "1,234,567");
         assert_eq!(grouped(12), "12");
     }

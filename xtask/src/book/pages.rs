@@ -4,16 +4,14 @@
 //! over is looked for here.
 
 use super::directive::Directive;
+use super::fragment::UP;
 use crate::tables;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The folder of files that the command makes, inside of the pages' folder.
-pub const GENERATED: &str = "generated";
-
 /// The table of contents.
-const SUMMARY: &str = "SUMMARY.md";
+pub const SUMMARY: &str = "SUMMARY.md";
 
 /// The parts of a chapter, in order, each with what has to stand in it.
 const PARTS: &[(&str, &[Has])] = &[
@@ -54,7 +52,7 @@ const QUESTIONS: usize = 3;
 const UNITS: &[&str] = &["ns", "µs", "ms", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s", "keys/s", "Mkeys/s", "Gkeys/s"];
 
 /// A page.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Page {
     /// Its file's name in the folder.
     pub name: String,
@@ -93,7 +91,7 @@ pub fn pages(folder: &Path) -> Result<Vec<Page>> {
 }
 
 /// Everything that is wrong with the pages, each with its place.
-pub fn defects(pages: &[Page]) -> Vec<String> {
+pub fn defects(root: &Path, pages: &[Page]) -> Vec<String> {
     let mut defects = vec![];
     let headings: BTreeMap<&str, BTreeSet<String>> = pages
         .iter()
@@ -111,7 +109,7 @@ pub fn defects(pages: &[Page]) -> Vec<String> {
             defects.extend(parts(page).into_iter().map(of_page));
         }
         for (line, link) in links(&page.text) {
-            if let Err(why) = leads(&headings, &page.name, &link) {
+            if let Err(why) = leads(root, &headings, &page.name, &link) {
                 defects.push(format!("{}:{line}: the link to {link}: {why}", page.name));
             }
         }
@@ -146,7 +144,7 @@ fn slug(heading: &str) -> String {
 }
 
 /// Where the links and pictures of a page lead, with their lines.
-fn links(text: &str) -> Vec<(usize, String)> {
+pub fn links(text: &str) -> Vec<(usize, String)> {
     let mut links = vec![];
     for (number, line, _) in lines(text).filter(|(_, _, code)| !code) {
         // What stands between two ` is code.
@@ -157,8 +155,11 @@ fn links(text: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// Whether a link leads to a page and a heading of the book.
-fn leads(pages: &BTreeMap<&str, BTreeSet<String>>, from: &str, link: &str) -> Result<(), String> {
+/// Whether a link leads to a page and a heading of the book, or to a file of the repository.
+fn leads(root: &Path, pages: &BTreeMap<&str, BTreeSet<String>>, from: &str, link: &str) -> Result<(), String> {
+    if let Some(file) = link.strip_prefix(UP) {
+        return root.join(file).exists().then_some(()).ok_or("there is no such file".into());
+    }
     if link.contains("://") {
         return Err("leaves the book, which works without a network".into());
     }
@@ -206,7 +207,7 @@ fn stands(has: Has, lines: &[&str]) -> bool {
         lines.iter().any(|line| Directive::of(line).ok().flatten().is_some_and(|directive| wanted(&directive)))
     };
     match has {
-        Has::Picture => directive(|d| matches!(d, Directive::Picture { .. })),
+        Has::Picture => directive(|d| matches!(d, Directive::Picture { .. } | Directive::Figure { .. })),
         Has::Listing => directive(|d| matches!(d, Directive::Listing { .. })),
         Has::Cost => directive(|d| matches!(d, Directive::Cost { .. })),
         Has::Counts => directive(|d| matches!(d, Directive::Counts { .. })),
@@ -275,7 +276,7 @@ mod tests {
         let summary = "# Summary\n\n- [A](1-a.md)\n- [B](b.md)\n";
         let pages = [("1-a.md", text), ("b.md", "# B\n"), (SUMMARY, summary)];
         let pages: Vec<Page> = pages.iter().map(|(name, text)| Page::new(name, text).unwrap()).collect();
-        defects(&pages)
+        defects(Path::new(env!("CARGO_MANIFEST_DIR")), &pages)
     }
 
     #[test]
@@ -312,10 +313,12 @@ mod tests {
             ("b.md)", "c.md)", "1-a.md:7: the link to c.md: there is no such page"),
             ("#the-code", "#the-cod", "1-a.md:7: the link to #the-cod: the page has no such heading"),
             ("b.md)", "https://example.org)", "leaves the book"),
+            ("b.md)", "../../src/gone.rs)", "there is no such file"),
         ] {
             let defects = defects_of(&chapter().replacen(from, to, 1));
             assert!(defects.len() == 1 && defects[0].contains(says), "{defects:?}");
         }
+        assert_eq!(defects_of(&chapter().replacen("b.md)", "../../src/main.rs)", 1)), Vec::<String>::new());
         // Code is no link.
         assert_eq!(defects_of(&chapter().replacen("See", "`[a](gone.md)` See", 1)), Vec::<String>::new());
     }
@@ -323,7 +326,7 @@ mod tests {
     #[test]
     fn pages_that_no_reader_can_reach_are_found() {
         let page = |name: &str, text: &str| Page::new(name, text).unwrap();
-        let found = defects(&[page("b.md", "# B\n"), page(SUMMARY, "# Summary\n\n- [C](c.md)\n")]);
+        let found = defects(Path::new(""), &[page("b.md", "# B\n"), page(SUMMARY, "# Summary\n\n- [C](c.md)\n")]);
         assert_eq!(found, ["b.md: is not once in SUMMARY.md", "SUMMARY.md:3: the link to c.md: there is no such page"]);
     }
 

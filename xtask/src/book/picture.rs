@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The most elements that a picture of the book has.
@@ -144,7 +145,7 @@ impl Picture {
         let many = steps.iter().flat_map(|step| step.workers.iter().flatten()).any(|worker| worker.block > 0);
         self.label("input", "");
         let cells = input.iter().map(|value| (text(Some(*value)), UNTOUCHED, false));
-        self.row(cells.collect(), LABELS, 0);
+        self.row(cells.collect(), LABELS);
         let mut before: Vec<Option<f64>> = input.iter().copied().map(Some).collect();
         for step in steps {
             let levels = levels(&step.pairs);
@@ -160,7 +161,7 @@ impl Picture {
                     step.workers.get(i).and_then(Option::as_ref).map_or(UNTOUCHED, |w| BLOCKS[w.block % BLOCKS.len()]);
                 (text(*value), fill, value.is_some() && before.get(i) != Some(value))
             };
-            self.row(step.values.iter().enumerate().map(|(i, value)| cell(i, value)).collect(), LABELS, 0);
+            self.row(step.values.iter().enumerate().map(|(i, value)| cell(i, value)).collect(), LABELS);
             before = step.values.clone();
         }
     }
@@ -199,7 +200,7 @@ impl Picture {
                         (text(cells.values.get(i).copied().flatten()), fill, worker(&cells.writers).is_some())
                     };
                     let numbers = row * array.columns..(row + 1) * array.columns;
-                    self.row(numbers.map(cell).collect(), EDGE, 0);
+                    self.row(numbers.map(cell).collect(), EDGE);
                 }
                 self.height += 6;
             }
@@ -207,25 +208,29 @@ impl Picture {
         }
     }
 
-    /// A row of cells: text, fill, and whether the text is bold.
-    fn row(&mut self, cells: Vec<(String, &str, bool)>, left: usize, above: usize) {
-        let y = self.height + above;
-        for (i, (text, fill, bold)) in cells.iter().enumerate() {
+    /// A row of cells: text, fill, and whether the text is bold. Cells of one fill are one path: files stay small.
+    fn row(&mut self, cells: Vec<(String, &str, bool)>, left: usize) {
+        let y = self.height;
+        let mut paths: BTreeMap<&str, String> = BTreeMap::new();
+        for (i, (_, fill, _)) in cells.iter().enumerate() {
             let x = left + i * CELL.0;
+            *paths.entry(fill).or_default() += &format!("M{x} {y}h{}v{}h-{}z", CELL.0, CELL.1, CELL.0);
+        }
+        self.body += "<g stroke=\"#888\" stroke-width=\".5\">\n";
+        for (fill, path) in paths {
             // Writing to a string cannot fail, here and below.
-            let _ = writeln!(
-                self.body,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"{fill}\" stroke=\"#888888\" \
-                 stroke-width=\"0.5\"/>",
-                CELL.0, CELL.1
-            );
+            let _ = writeln!(self.body, "<path fill=\"{fill}\" d=\"{path}\"/>");
+        }
+        self.body += "</g>\n<g text-anchor=\"middle\">\n";
+        for (i, (text, _, bold)) in cells.iter().enumerate() {
             let weight = if *bold { " font-weight=\"bold\"" } else { "" };
             let size = if text.len() > 4 { " font-size=\"8\"" } else { "" };
-            let (x, y) = (x + CELL.0 / 2, y + 14);
-            let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\"{weight}{size}>{text}</text>");
+            let (x, y) = (left + i * CELL.0 + CELL.0 / 2, y + 14);
+            let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{weight}{size}>{text}</text>");
         }
+        self.body += "</g>\n";
         self.width = self.width.max(left + cells.len() * CELL.0);
-        self.height += above + CELL.1;
+        self.height += CELL.1;
     }
 
     /// The name of the row that comes next, and a note as its tooltip.
@@ -315,7 +320,7 @@ mod tests {
     #[test]
     fn a_line_has_a_row_per_step_and_a_bow_per_pair() {
         let svg = svg(LINE, "t", None).unwrap();
-        assert_eq!(svg.matches("<rect x=").count(), 6, "{svg}");
+        assert_eq!(svg.matches("h30v20h-30z").count(), 6, "{svg}");
         assert_eq!(svg.matches(CHANGED).count(), 1, "{svg}");
         assert_eq!(svg.matches("font-weight=\"bold\"").count(), 2, "{svg}");
         assert!(svg.contains("<title>a &lt; b</title>"), "{svg}");
@@ -324,13 +329,13 @@ mod tests {
     #[test]
     fn of_several_arrays_those_that_were_touched_are_drawn() {
         let picture = svg(ARRAYS, "t", None).unwrap();
-        assert_eq!(picture.matches("<rect x=").count(), 2, "{picture}");
+        assert_eq!(picture.matches("h30v20h-30z").count(), 2, "{picture}");
         assert!(picture.contains(">2.50<") && picture.contains(READ) && !picture.contains(">y<"), "{picture}");
         let step = &ARRAYS[ARRAYS.find("{\"label").unwrap()..ARRAYS.len() - 2];
         let twice = ARRAYS.replace(step, &format!("{step},{}", step.replace("\"1\"", "\"again\"")));
         assert!(!svg(&twice, "t", None).unwrap().contains("again"));
         assert!(svg(&twice.replacen("2.5", "3", 1), "t", None).unwrap().contains("again"));
-        assert_eq!(svg(ARRAYS, "t", Some("x")).unwrap().matches("<rect x=").count(), 0);
+        assert_eq!(svg(ARRAYS, "t", Some("x")).unwrap().matches("h30v20h-30z").count(), 0);
         assert!(svg(ARRAYS, "t", Some("z")).is_err());
     }
 

@@ -2,7 +2,6 @@
 
 use crate::{project, shell};
 use anyhow::{Context, Result};
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -10,9 +9,9 @@ use std::process::Command;
 /// The version that is used, and no other: another one may make other pages.
 const VERSION: &str = "0.5.4";
 
-/// mdBook with these arguments, the command first, installed if it is missing or has no such command. It calls this
-/// program for the directives.
-pub fn mdbook(args: &[&str]) -> Result<Command> {
+/// mdBook with these arguments, the command first, on the pages in a folder; installed if it is missing or has no such
+/// command.
+pub fn mdbook(args: &[&str], pages: &Path) -> Result<Command> {
     let program = project::tools().join("bin/mdbook");
     let mut version = Command::new(&program);
     let found = version.arg("--version").output().is_ok_and(|output| {
@@ -25,8 +24,7 @@ pub fn mdbook(args: &[&str]) -> Result<Command> {
         install(args.first() == Some(&"serve")).with_context(|| format!("mdBook {VERSION} cannot be installed"))?;
     }
     let mut command = shell::command(program, args);
-    let this = env::current_exe().context("this program has no path")?;
-    command.env("MDBOOK_PREPROCESSOR__RUNGS__COMMAND", format!("{} book --preprocess", this.display()));
+    command.env("MDBOOK_BOOK__SRC", pages);
     Ok(command)
 }
 
