@@ -20,7 +20,7 @@ pub const EXERCISE: Exercise = Exercise {
     }],
 };
 
-/// A size with more tiles than blocks that run at the same time, one for each multiprocessor: where there are more of
+/// A size with more tiles than blocks that run at the same time, one for each SM: where there are more of
 /// those, it is a larger one.
 const MANY: u32 = 9 * TILE + 1;
 

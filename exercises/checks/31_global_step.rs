@@ -4,7 +4,7 @@
 use super::answer::{BLOCK, launches};
 use rungs_exercises::*;
 
-/// Up to so many keys, all inputs of zeros and ones are tried.
+/// Up to this number of keys, all inputs of zeros and ones are tried.
 const ALL: u32 = 6;
 
 /// The exercise.

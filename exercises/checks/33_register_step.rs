@@ -3,7 +3,7 @@
 use super::answer::launches;
 use rungs_exercises::*;
 
-/// Up to so many keys, all inputs of zeros and ones are tried (Knuth, The Art of Computer Programming, volume 3,
+/// Up to this number of keys, all inputs of zeros and ones are tried (Knuth, The Art of Computer Programming, volume 3,
 /// 5.3.4).
 const ALL: u32 = 6;
 

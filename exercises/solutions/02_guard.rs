@@ -1,8 +1,8 @@
 //! # 2 · More threads than elements
 //!
-//! A block has a fixed number of threads, here `BLOCK`, and an array rarely has just as many elements. The threads
-//! that are left over must not touch memory: an index past the end of a view ends the kernel here, and on a GPU it
-//! reads or writes some other array.
+//! A block has a fixed number of threads, here `BLOCK`, and an array rarely has exactly that number of elements. The
+//! extra threads must not access memory: an index past the end of a view ends the kernel here, and on a GPU it reads or
+//! writes some other array.
 //!
 //! The kernel is launched with one block of `BLOCK` threads, and n is any number up to `BLOCK`. `view.len()` is the
 //! number of a view's elements. Let the threads that have an element double it.
@@ -26,7 +26,7 @@ pub fn double(data: Global<u32>) {
     //]
 }
 
-//? Read the finding: which element did the thread ask for, and how many elements has the view?
+//? Read the finding: which element did the thread access, and how many elements does the view have?
 //? A thread without an element does nothing: the access belongs into an `if`. Elements are counted from 0, so the last
 //?   one has the index `data.len() - 1`.
 //? `if i < data.len() { data.set(i, 2 * data.get(i)); }`

@@ -1,11 +1,11 @@
 //! # 4 · A walk of the whole grid
 //!
-//! A thread costs time to start, and a sum per thread has to be added up afterwards. So a grid often has fewer
-//! threads than there are elements, and each thread takes several: its own index, then the one a whole grid further,
-//! and so on. `thread::grid_threads_1d()` is the number of threads of the grid. In each round, neighbouring threads
-//! still have neighbouring elements.
+//! Starting a thread costs time, and the sums of all threads have to be added up afterwards. So a grid often has fewer
+//! threads than elements, and each thread processes several: the element at its own index, then the one a whole grid
+//! further, and so on. This is a *grid-stride loop*. `thread::grid_threads_1d()` is the number of threads of the grid.
+//! In each round, neighbouring threads still have neighbouring elements.
 //!
-//! The grid is fixed; n is anything. Let each thread add up the cubes of its elements and write its sum to `sums`,
+//! The grid is fixed; n is any number. Let each thread add up the cubes of its elements and write its sum to `sums`,
 //! one element per thread. A thread without an element writes 0.
 //!
 //! **Rung.** gpu/cubes/src/r4_many_blocks.rs

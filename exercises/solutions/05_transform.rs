@@ -1,11 +1,11 @@
 //! # 5 · The walk, written once
 //!
-//! Saxpy, a difference, a maximum: the work on a pair of elements changes, and the walk over all pairs stays. So the
-//! work is a type with a function, a functor. `Saxpy` below is one, with the factor as a field; the kernel is given
-//! it as an argument. The function `transform` walks, for any functor.
+//! Saxpy, a difference, a maximum: the work on a pair of elements changes, but the loop over all pairs does not. So
+//! the work is a *functor*: a type with a function. `Saxpy` below is one, with the factor as a field; the kernel takes
+//! it as an argument. The function `transform` loops over the pairs, for any functor.
 //!
-//! Write two things: what `Saxpy` computes, a·x + y, and a walk in which each thread takes `ITEMS` pairs instead of
-//! one, so that more reads are on the way at once. A block has `ITEMS * BLOCK` pairs in a row; a thread's pairs are
+//! Write two things: the body of `Saxpy`, a·x + y, and a loop in which each thread processes `ITEMS` pairs instead of
+//! one, so that more reads are in flight at once. A block has `ITEMS * BLOCK` pairs in a row; a thread's pairs are
 //! `BLOCK` apart, so that neighbours read neighbours. n is any number: any of the four may be missing.
 //!
 //! **Rung.** gpu/saxpy/src/r2_transform.rs

@@ -1,15 +1,15 @@
 //! # 6 · Rows and columns
 //!
 //! Blocks and grids can have two dimensions: `thread::thread_idx_x()` and `thread::thread_idx_y()` are a thread's
-//! place in its block, and there are `block_idx_y()` and `block_dim_y()` too. That suits a matrix. It lies in memory
+//! place in its block, and there are `block_idx_y()` and `block_dim_y()` too. This suits a matrix, which is stored
 //! row by row: with `columns` elements in a row, the element in row r and column c is number r · columns + c.
 //!
 //! One thread computes one element of C = A·B: the sum over k of A[row, k] · B[k, column]. A has `m` rows and `inner`
 //! columns, B has `inner` rows and `n` columns; m and n are any numbers, so there are threads without an element.
-//! Threads that are neighbours along x access memory together, which is cheapest where their elements are neighbours
-//! in memory.
+//! Threads that are neighbours along x access memory together. This is cheapest if their elements are neighbours in
+//! memory.
 //!
-//! Write which row and column is a thread's own, and who has one.
+//! Write the row and column of a thread's element, and the condition that it exists.
 //!
 //! **Rung.** gpu/matmul/src/r2_coalesced.rs
 

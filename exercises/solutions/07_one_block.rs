@@ -1,13 +1,13 @@
 //! # 7 · Neighbours read neighbours
 //!
-//! Every 32 threads of a block are a warp. What they read by one instruction is one request to memory. Memory answers
+//! Every 32 threads of a block are a warp. Their reads by one instruction form one request to memory. Memory answers
 //! in sectors of 32 bytes, which is 8 elements of 4 bytes. If the threads of a warp read 32 elements in a row, the
-//! request takes 4 sectors; if each thread reads somewhere else, it takes 32, and seven eighths of what is moved are
-//! thrown away.
+//! request takes 4 sectors; if each thread reads from a different sector, it takes 32, and seven eighths of the bytes
+//! are wasted.
 //!
-//! The kernel below gives each thread a chunk of the input, as one would on a CPU. It is right, and it costs too
-//! much. Let the threads of the block share the input another way: which thread takes which element is up to you, as
-//! long as the sums of all threads together are the sum of all elements.
+//! The kernel below gives each thread a chunk of the input, as you would on a CPU. The result is right, but it costs
+//! too much. Let the threads of the block share the input another way: which thread takes which element is up to you,
+//! as long as the sums of all threads together are the sum of all elements.
 //!
 //! **Rung.** gpu/cubes/src/r3_one_block.rs
 

@@ -1,12 +1,12 @@
 //! # 10 · Find the bug: a barrier for all
 //!
-//! `thread::sync_threads()` waits for all threads of the block, also for those that have nothing to do, and all of
-//! them have to come to the same call. A thread that has ended, or that waits at another call, never comes: on a GPU
-//! the block then hangs, or goes on with wrong values.
+//! `thread::sync_threads()` waits for all threads of the block, even those without work, and all of them have to
+//! reach the same call. A thread that has exited, or that waits at another call, never arrives: on a GPU the block
+//! then hangs, or continues with wrong values.
 //!
 //! The kernel writes how much each element differs from the one before it in its block; the first element of a block
 //! is written as it is. n is any number. There is a barrier wherever one is needed, and the kernel still has two
-//! mistakes. Read the verdict, mend one, read the next.
+//! mistakes. Read the verdict, fix one, read the next.
 //!
 //! **Rung.** gpu/cubes/src/r5_block_sum.rs
 
@@ -45,8 +45,8 @@ pub fn differences(input: Global<u32>, output: Global<u32>) {
     //]
 }
 
-//? Which threads come to a barrier at all? And are two calls in two branches one barrier?
-//? A thread that has returned comes to no barrier, and two calls are two barriers, although they look the same. One
+//? Which threads reach a barrier at all? And are two calls in two branches one barrier?
+//? A thread that has returned reaches no barrier, and two calls are two barriers, although they look the same. One
 //?   call, outside of any `if`, has to be reached by all threads: what comes before it and what comes after it get an
 //?   `if` each.
 //? `let inside = i < input.len();`, `if inside { tile.set(t, input.get(i)); }`, `thread::sync_threads();`, and

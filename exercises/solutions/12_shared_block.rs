@@ -1,10 +1,10 @@
 //! # 12 · Windows and their seams
 //!
-//! Blocks cannot wait for each other inside a launch, so each block sorts a window of 32 keys for itself, by the phases
-//! of exercise 11. No key crosses the seam between two windows in this way. But in the next launch the windows can
+//! Blocks cannot wait for each other inside a launch, so each block sorts its own window of 32 keys, by the phases of
+//! exercise 11. No key can cross the boundary between two windows. But in the next launch the windows can
 //! begin half a window further on, and in the one after that at the old places again.
 //!
-//! Seen from afar these are the phases of exercise 11 again, with half windows in place of keys: as many launches as
+//! On a larger scale these are the phases of exercise 11 again, with half windows in place of keys: as many launches as
 //! there are half windows sort everything. n is any number, so the last window may be short. The half window before
 //! the first shifted window needs nothing done to it.
 //!
@@ -72,7 +72,7 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>) -> Result {
     Ok(())
 }
 
-//? What should stand in a window behind the last key, so that it stays there? And how many passes does a key need that
+//? Which value should fill a window after the last key, so that it stays? And how many passes does a key need that
 //?   moves half a window in each?
 //? Words without a key hold the largest number. There are as many launches as half windows; in every other one the
 //?   windows begin half a window later, and the grid has a block for each window from there on.

@@ -1,6 +1,6 @@
 //! # 13 · One sum for the block
 //!
-//! Each thread of a block has a number, and the block's sum of them is wanted once. The simplest way: all threads
+//! Each thread of a block has a number, and you want their sum, once per block. The simplest method: all threads
 //! store their numbers in shared memory, and the first thread adds them up. Then every thread needs the result: here
 //! each divides its own number by it, in thousandths.
 //!

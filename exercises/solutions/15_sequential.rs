@@ -2,10 +2,10 @@
 //!
 //! An instruction is issued for a whole warp: it costs the same whether one of its 32 threads has work or all of
 //! them. Shared memory has 32 banks, one word wide: word w lies in bank w % 32. Threads of a warp that use different
-//! words of one bank at the same time are served one after another.
+//! words of one bank at the same time are served one at a time.
 //!
-//! The kernel below adds up a block in a tree. In its first step every second thread has work, then every fourth, so
-//! all warps are busy to the end. It is right, and it costs too much. Let the threads that have work be neighbours,
+//! The kernel below adds up a block in a tree. In its first step every second thread is active, then every fourth, so
+//! all warps stay busy to the end. The result is right, but it costs too much. Let the active threads be neighbours,
 //! and let them use neighbouring words.
 //!
 //! **Rung.** gpu/reduce/src/r2_sequential.rs

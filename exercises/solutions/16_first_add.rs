@@ -1,6 +1,6 @@
 //! # 16 · Add on the way in
 //!
-//! In the first step of a tree, half of the threads do nothing from the start: they have only stored a part. Let each
+//! In the first step of a tree, half of the threads do nothing: they have only stored their part. Let each
 //! thread read two elements and store their sum. The grid has half as many blocks then, and each block begins with
 //! work for all of its threads.
 //!

@@ -1,12 +1,12 @@
 //! # 17 · Find the bug: the last warp
 //!
-//! When 64 sums are left, one warp can do the rest alone, and the other warps of the block need not wait at barriers.
-//! So the last steps stand in an `if t < 32` and have no `sync_threads`. Many programs of before 2017 had nothing
-//! else there, since the lanes of a warp were in step then. They no longer have to be: since compute capability 7.0
-//! each lane goes on by itself.
+//! When 64 sums are left, one warp can finish alone, and the other warps of the block need not wait at barriers. So the
+//! last steps are in an `if t < 32`, without `sync_threads`. Many programs from before 2017 had no barrier at all
+//! there, because the lanes of a warp ran in lockstep then. Since compute capability 7.0 each lane may advance on its
+//! own.
 //!
-//! `warp::sync_warp(FULL)` waits for the lanes of the warp, and shows them each other's writes. The kernel below
-//! lacks it. One is not enough: think of who reads a word before it is written, and of who reads it after.
+//! `warp::sync_warp(FULL)` waits for the lanes of the warp, and makes their writes visible to each other. The kernel
+//! below lacks it. One call is not enough: which lanes read a word before it is written, and which read it after?
 //!
 //! **Rung.** gpu/reduce/src/r4_unrolled_warp.rs
 

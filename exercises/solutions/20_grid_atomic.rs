@@ -1,11 +1,10 @@
 //! # 20 · One word for the whole grid
 //!
-//! Blocks have no shared memory in common, and no barrier: they meet in global memory alone. `sum.set(0, sum.get(0) +
-//! x)` will not do when many blocks do it at the same time: two read the same old value, and one addition is lost. An
-//! atomic addition, `sum.fetch_add(0, x, Relaxed, Scope::Device)`, reads, adds and writes as one step that no other
-//! can enter.
+//! Blocks share neither shared memory nor a barrier, only global memory. `sum.set(0, sum.get(0) + x)` fails when many
+//! blocks run it at the same time: two read the same old value, and one addition is lost. An atomic addition,
+//! `sum.fetch_add(0, x, Relaxed, Scope::Device)`, reads, adds and writes as one indivisible step.
 //!
-//! Atomic additions to one word are done one after another. So each block first adds up its own elements, which
+//! Atomic additions to one word are done one at a time. So each block first adds up its own elements, which
 //! `block_sum` does, and then one thread of the block adds that sum.
 //!
 //! `total` is 0 before the launch. Let it be the sum of all elements afterwards, with one atomic addition per block.
@@ -48,7 +47,7 @@ fn block_sum(x: u32) -> u32 {
     if t < WARP { warp::reduce_add(FULL, if t < BLOCK / WARP { sums.get(t) } else { 0 }) } else { sum }
 }
 
-//? Who adds to the word `total` at the same time: lanes, warps, blocks? How many additions does each block need?
+//? What adds to the word `total` at the same time: lanes, warps, blocks? How many additions does each block need?
 //? Each block first adds up its own elements, by all of its threads, since `block_sum` has a barrier. One thread then
 //?   adds the block's sum atomically, in a scope that has all blocks in it.
 //? `let sum = block_sum(x);` outside of any `if`, then

@@ -1,8 +1,8 @@
 //! # 21 · The last block finishes
 //!
-//! Blocks cannot wait for each other here: there may be more of them than run at the same time. But each can find out
-//! whether it is the last. It writes its sum to `values` and takes a ticket, `ticket.fetch_add(0, 1, …)`, which gives
-//! the number of tickets taken before. Who gets the number `blocks - 1` is the last, and adds up all values.
+//! Blocks cannot wait for each other here: there may be more of them than run at the same time. But each block can find
+//! out whether it is the last. It writes its sum to `values` and takes a ticket, `ticket.fetch_add(0, 1, …)`, which
+//! gives the number of tickets taken before. The block that gets `blocks - 1` is the last, and adds up all values.
 //!
 //! The ticket orders nothing but itself unless it is asked to: another block may see the ticket taken and not yet see
 //! the value. With the order `AcqRel`, what a block wrote before it takes its ticket (release) is seen by every block

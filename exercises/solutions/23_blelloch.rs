@@ -1,17 +1,17 @@
 //! # 23 · A tree up and down
 //!
-//! The doubling of the exercise before adds in every place in every step. This scan needs only about two additions
-//! per element. It is exclusive: a, b, c, d becomes 0, a, a+b, a+b+c.
+//! The scan of the previous exercise adds at every place in every step. This one needs only about two additions per
+//! element. It is exclusive: a, b, c, d becomes 0, a, a+b, a+b+c.
 //!
-//! Up the tree: pairs are added, then pairs of pairs, until the last word has the sum of all. A node of the tree lies
-//! in the place of the last element below it; `children` gives a node's two places, and the right one is the node's
-//! own.
+//! Up the tree: pairs are added, then pairs of pairs, until the last word has the sum of all. A node of the tree is
+//! stored at the place of the last element below it; `children` gives a node's two places, and the right one is the
+//! node's own.
 //!
-//! Down the tree: the last word becomes 0, for nothing comes before all elements. Then each node, which has the sum
-//! of all that comes before it, hands down: its left child gets the same sum, and its right child gets that sum plus
-//! what the left child had.
+//! Down the tree: the last word becomes 0, because no element comes before the whole array. Then each node, which now
+//! holds the sum of all elements before it, passes values down: its left child gets the same sum, and its right child
+//! gets that sum plus the left child's old value.
 //!
-//! The way up is written. Write the way down.
+//! The way up is given. Write the way down.
 //!
 //! **Rung.** gpu/scan/src/r2_blelloch.rs
 
@@ -69,16 +69,16 @@ pub fn scan(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-/// The places of the two children of node `t` on the level of so many nodes.
+/// The places of the two children of node `t` on the level with the given number of nodes.
 #[inline(always)]
 fn children(t: u32, nodes: u32) -> (u32, u32) {
     let width = CAPACITY / nodes;
     (width * t + width / 2 - 1, width * t + width - 1)
 }
 
-//? What is the sum of all that comes before the whole array? And if you know what comes before a node, what comes
-//?   before its left child, and what before its right one?
-//? The root gets 0. The way down is the way up in reverse: 1 node, then 2, 4, … up to `BLOCK`, each level behind a
+//? What is the sum of the elements before the whole array? And if you know the sum before a node, what is the sum
+//?   before its left child, and before its right one?
+//? The root gets 0. The way down is the way up in reverse: 1 node, then 2, 4, … up to `BLOCK`, each level after a
 //?   barrier. The left child gets what comes before the node, the right one that plus the left child's sum: read both
 //?   before you write.
 //? `if t == 0 { tree.set(CAPACITY - 1, 0); }`, `nodes = 1;`, `while nodes <= BLOCK`: a barrier; the threads with

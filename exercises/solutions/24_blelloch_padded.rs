@@ -1,12 +1,12 @@
-//! # 24 · Words that keep out of each other's way
+//! # 24 · Padding against bank conflicts
 //!
 //! Shared memory has 32 banks: word w lies in bank w % 32. Lanes of a warp that use different words of one bank at
-//! the same time are served one after another. In the tree of the exercise before, the nodes of a level lie 2, 4, 8 …
-//! words apart, so from some level on all lanes meet in one bank.
+//! the same time are served one at a time. In the tree of the previous exercise, the nodes of a level lie 2, 4, 8 …
+//! words apart, so from some level on all lanes use one bank: a *bank conflict*.
 //!
-//! The tree below is the same, but each place goes through the function `place`. Let it leave gaps, so that words
-//! which lie a multiple of 32 apart come into different banks: one word left out after every 32 is enough. No two
-//! places may become one.
+//! The tree below is the same, but the function `place` maps each index. Let it leave gaps, so that words that lie a
+//! multiple of 32 apart get different banks: one unused word after every 32 is enough. No two indices may map to the
+//! same word.
 //!
 //! **Rung.** gpu/scan/src/r3_blelloch_padded.rs
 
@@ -67,7 +67,7 @@ pub fn scan(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-/// The places of the two children of node `t` on the level of so many nodes.
+/// The places of the two children of node `t` on the level with the given number of nodes.
 #[inline(always)]
 fn children(t: u32, nodes: u32) -> (u32, u32) {
     let width = CAPACITY / nodes;

@@ -1,8 +1,7 @@
 //! # 26 · Looking back
 //!
 //! The scan of exercise 25 reads and writes its elements twice, because blocks meet only at the end of a launch. Here
-//! one launch is enough: a block publishes what its tile adds up to, and asks the tiles before it for what they have
-//! published.
+//! one launch is enough: a block publishes the sum of its tile, and reads what the tiles before it have published.
 //!
 //! Each tile has a word in `states`, 0 at first. The block writes `SUM` and the sum of its tile, as soon as it knows
 //! it. Then it looks back: from the tile before its own on, it adds up the sums. If a state is still 0, it looks again.
@@ -10,11 +9,11 @@
 //! earlier tiles are contained in it. At the end the block publishes its own prefix. Without it all later blocks
 //! would walk to the beginning.
 //!
-//! Who waits for another block must be sure that it runs. Blocks may start in any order, so a tile's number is not the
+//! A block may wait only for blocks that are running. Blocks may start in any order, so a tile's number is not the
 //! index of its block. It is a ticket: `ticket.fetch_add(0, 1, …)` gives the number of tickets taken before. Then all
 //! tiles before it belong to blocks that have started.
 //!
-//! A state is one word of 64 bits with tag and value, written and read as one, so no block sees the one without the
+//! A state is one word of 64 bits with tag and value, written and read as one, so no block sees one without the
 //! other: `states.store(k, PREFIX | u64::from(value), Relaxed, Scope::Device)`, `states.load(k, Relaxed, …)`.
 //!
 //! **Rung.** gpu/scan/src/r5_look_back.rs

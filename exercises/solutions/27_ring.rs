@@ -1,16 +1,16 @@
 //! # 27 · A ring that is filled in advance
 //!
-//! A block that loads a tile, works on it and loads the next one waits for memory each time. The copy engine (compute
+//! A block that loads a tile, works on it and loads the next one waits for memory each time. TMA (compute
 //! capability 9.0) copies while the threads work: the block has two slots in shared memory, and the tile of the next
 //! round comes into one while this round uses the other. In round r the tile is in slot `r % SLOTS`.
 //!
-//! Thread 0 starts a copy with `start(input, tile, slot)`. It announces how many bytes will come to the slot's barrier
-//! in shared memory, which is no barrier for threads: it counts, and goes from phase to phase. A phase ends when the
-//! bytes are there. All threads wait for that by `barrier(slot).wait(parity)`, where the parity is that of the phase: 0
-//! the first time that the slot is used, 1 the second time, 0 the third time.
+//! Thread 0 starts a copy with `start(input, tile, slot)`. It tells the slot's *mbarrier*, a barrier in shared memory,
+//! how many bytes will arrive. An mbarrier counts bytes in phases: a phase completes when all its bytes have arrived.
+//! All threads wait for that by `barrier(slot).wait(parity)`, with the parity of the phase: 0 for the first use of the
+//! slot, 1 for the second, 0 for the third.
 //!
-//! A slot is filled again in the next round but one, and a copy asks nobody. So all threads have to be done with it
-//! before: that takes a `thread::sync_threads()`.
+//! A slot is filled again two rounds later, and a copy does not wait for the threads that still read the slot. So all
+//! threads have to finish with it first: that takes a `thread::sync_threads()`.
 //!
 //! The kernel writes each tile with its elements in reverse. The copy for the first round has been started. Write the
 //! body of the loop: the copy for the next round if there is one (its tile is `tile + blocks`), the wait for this
@@ -41,7 +41,7 @@ pub fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
             // A phase takes the bytes of one copy, and one arrival: of thread 0, which announces them.
             barrier(slot).init(1);
         }
-        // The copy engine knows of the barriers.
+        // TMA knows of the barriers.
         mbarrier::fence_init();
         if tile < tiles {
             start(input, tile, 0);

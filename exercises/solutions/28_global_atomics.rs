@@ -1,7 +1,7 @@
 //! # 28 · Counting
 //!
-//! A histogram counts how often each key occurs. Each thread takes a key and adds 1 to that key's counter. Two
-//! threads may have the same key at the same time, in one block or in two, so the addition has to be atomic:
+//! A histogram counts how often each key occurs. Each thread reads a key and adds 1 to that key's counter. Two
+//! threads, in one block or in two, may have the same key at the same time, so the addition has to be atomic:
 //! `counts.fetch_add(key, 1, Relaxed, Scope::Device)`. `Relaxed` is enough, because nothing but the counter itself
 //! matters; the scope is the device, because any thread of the grid may add.
 //!

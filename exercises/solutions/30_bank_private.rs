@@ -1,7 +1,7 @@
 //! # 30 · A bank for each lane
 //!
-//! Lanes that count the same key at the same time are served one after another, and real keys repeat. Give each lane
-//! a table of its own, and no two meet: not even an atomic addition is needed.
+//! Additions to the same key at the same time are serialised, and real keys repeat. Give each lane
+//! its own table, and no two lanes use one counter: you do not even need an atomic addition.
 //!
 //! But lanes also wait for each other when they use different words of one bank, and word w of shared memory lies in
 //! bank w % 32. So the tables must lie such that all words of lane k are in bank k, whatever the keys are.
@@ -9,7 +9,7 @@
 //! At the end each lane adds up one bin over all 32 tables. There too, in each step the lanes should use different
 //! banks: they may begin with different tables.
 //!
-//! The kernel is right, and costs too much. Change where a counter lies, `place`, and the order of the last loop.
+//! The kernel is right, but costs too much. Change the layout, `place`, and the order of the last loop.
 //!
 //! **Rung.** gpu/histogram/src/r4_bank_private.rs
 

@@ -1,15 +1,15 @@
 //! # 31 · A network that sorts
 //!
-//! A compare-exchange looks at two keys and leaves the smaller in front. In a sorting network the pairs do not depend
-//! on the keys, so all pairs of a step can be done at the same time, one by each thread.
+//! A *compare-exchange* compares two keys and swaps them if the first is larger. In a sorting network the pairs do not
+//! depend on the keys, so all pairs of a step can be done at the same time, one by each thread.
 //!
 //! Stage by stage, sorted runs become sorted runs of twice the length: 1, 2, 4, 8 … The first step of a stage
 //! (`mirrored`) compares each key of a run's first half with its mirror image in the second half: the first with the
 //! last, the second with the last but one. The other steps compare keys that are `distance` apart. `launches` has the
 //! steps in order; one launch does one step.
 //!
-//! Thread t has the pair whose front key is `i`. Write where its partner is, and the compare-exchange. n is any
-//! number: a partner behind the last key counts as larger than all keys, so there is nothing to do.
+//! Thread t has the pair whose front key is `i`. Write the index of its partner, and the compare-exchange. n
+//! is any number: a partner past the last key counts as larger than all keys, so there is nothing to do.
 //!
 //! **Rung.** gpu/bitonic/src/r1_global_step.rs
 

@@ -1,13 +1,13 @@
 //! # 32 · The network in one launch
 //!
-//! The exercise before launched each step for itself, and each step read all keys from global memory. Keys of one
+//! The previous exercise launched each step separately, and each step read all keys from global memory. Keys of one
 //! block can stay in shared memory from the first step to the last: one launch, with a barrier between two steps
 //! instead of a launch.
 //!
-//! The block loads its tile, past the end of the keys the largest key there is. Write the steps: stages with runs of
+//! The block loads its tile; past the end of the keys it stores the largest key. Write the steps: stages with runs of
 //! 2, 4, 8 … `TILE` keys; in each, a mirrored step, then steps with half the distance each. `compare` does thread t's
-//! pair of one step. The last steps of a stage stay within a warp. They need the barrier too: lanes of a warp are not
-//! in step by themselves.
+//! pair of one step. The last steps of a stage stay within a warp. They need the barrier too: lanes of a warp do not
+//! run in lockstep.
 //!
 //! **Rung.** gpu/bitonic/src/r2_shared_step.rs
 

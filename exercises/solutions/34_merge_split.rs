@@ -1,14 +1,13 @@
 //! # 34 · Runs that change halves with their neighbours
 //!
-//! Keys that are compared with their neighbours in phases sort themselves (exercise 11). So do sorted runs of keys: in
-//! a round each run is merged with a neighbour, in even rounds 0 with 1, 2 with 3 …, in odd rounds 1 with 2, 3 with 4
+//! Comparing neighbouring keys in phases sorts them (exercise 11). The same works for sorted runs of keys: in each
+//! round a run is merged with a neighbour, in even rounds 0 with 1, 2 with 3 …, in odd rounds 1 with 2, 3 with 4
 //! …; the lower one of the two keeps the smaller half, the upper one the larger. With as many rounds as runs,
 //! everything is sorted.
 //!
-//! A merge needs no thread that goes through both runs. A key can find its own place: it comes behind the keys that are
-//! before it in its run, which are as many as its number there, and behind those of the other run that belong before
-//! it, which a search by halves counts, because the run is sorted. Where two keys are equal, that of the lower run
-//! comes first. If both had the same place, one of them would be lost.
+//! To merge two runs, no thread has to walk through both. Each key can compute its own place: its index in its own run,
+//! plus the number of keys of the other run that belong before it. The other run is sorted, so a binary search counts
+//! them. If two keys are equal, the one of the lower run comes first; if both had the same place, one would be lost.
 //!
 //! One thread has one key. A run without a neighbour is copied. The last run may be short.
 //!

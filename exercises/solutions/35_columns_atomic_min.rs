@@ -1,15 +1,15 @@
 //! # 35 · The smallest head
 //!
 //! Each thread of the block has a sorted column: thread c has the keys c, c + COLUMNS, c + 2·COLUMNS … of `columns`,
-//! and its head is the first key that has not been put out. To merge all columns, the threads find the smallest head,
-//! put it out and go on, until all keys have a place.
+//! and its head is the first key that has not been output. To merge all columns, the threads find the smallest head,
+//! output it and repeat, until all keys have a place.
 //!
-//! `LEAST::view().fetch_min(0, key, …)` leaves the smaller of a shared word and a key in that word: the threads call it
-//! one after another, and the word then is the smallest head. `PLACED` counts the keys that have a place.
+//! `LEAST::view().fetch_min(0, key, …)` replaces a shared word by the smaller of the word and the key. When all threads
+//! have called it, the word is the smallest head. `PLACED` counts the keys that have a place.
 //!
 //! A round has three parts: the word is set to a value that no head exceeds; all heads go into it; each thread whose
 //! head is the minimum takes a place, by `PLACED::view().fetch_add(0, 1, …)`, and moves on to the next key of its
-//! column. No part may begin while a thread is still in the one before. Several columns can have the same key. A key
+//! column. No part may begin while a thread is still in the previous one. Several columns can have the same key. A key
 //! can be the largest number there is. A column can have no keys left, or none at all.
 //!
 //! The blog post that this kernel comes from made five mistakes here. The check has an input for each of them.
@@ -52,7 +52,7 @@ pub fn merge(columns: Global<u32>, output: Global<u32>) {
             output.set(placed.fetch_add(0, 1, Relaxed, Scope::Block), columns.get(head));
             head += COLUMNS;
         }
-        // All threads have read the minimum before it is set anew, and all places are counted before they are read.
+        // All threads have read the minimum before it is set again, and all places are counted before they are read.
         thread::sync_threads();
         done = placed.get(0);
         //]

@@ -1,18 +1,18 @@
 //! # 38 · Tiles of a product
 //!
 //! The product of exercise 6 reads each element of A and of B many times from global memory. A block can copy a tile of
-//! each to shared memory, where all of its threads use it: a block has a tile of SIDE · SIDE elements of C, and goes
+//! each to shared memory, where all of its threads use it: a block has a tile of SIDE · SIDE elements of C, and moves
 //! along the rows of A and down the columns of B in steps of SIDE.
 //!
-//! A step has two parts. All threads copy the two tiles, zeros where a tile reaches beyond its matrix. Then each
-//! thread multiplies what it needs of them. A thread needs elements that others have copied, and no element may be
-//! overwritten by the next step as long as a thread needs it.
+//! A step has two parts. All threads copy the two tiles, zeros where a tile reaches beyond its matrix. Then each thread
+//! multiplies the elements that it needs. Other threads copied some of them, and the next step must not overwrite an
+//! element that a thread still needs.
 //!
-//! The second idea is that registers are nearer than shared memory. A thread has ROWS elements of a column of C, so one
+//! The second idea is that registers are faster than shared memory. A thread has ROWS elements of a column of C, so one
 //! element of B, loaded once, serves ROWS multiplications. `sums[j]` belongs to row `row + j` of the tile.
 //!
 //! `copy(tile, from, rows, columns, …)` copies a tile of a matrix, ROWS elements for each thread. Write the body of the
-//! loop: the copies, the barriers, the sums. Also threads without an element of C have to copy.
+//! loop: the copies, the barriers, the sums. Threads without an element of C have to copy, too.
 //!
 //! **Rung.** gpu/matmul/src/r5_thread_column.rs
 

@@ -85,7 +85,7 @@ impl<T: Scalar> Buffer<T> {
         self.stored.bytes == 0
     }
 
-    /// The same as a matrix of rows of so many elements: one that differs is told with its row and column.
+    /// The same as a matrix of rows of the given number of elements: one that differs is told with its row and column.
     pub fn in_rows_of(self, columns: u32) -> Self {
         self.stored.columns.set(Some(columns));
         self

@@ -1,6 +1,6 @@
 //! # 1 · One thread, one element
 //!
-//! A kernel is a function that many threads run at the same time, all with the same arguments. What differs is a
+//! A kernel is a function that many threads run at the same time, all with the same arguments. They differ only in the
 //! thread's number: in a launch of one block, `thread::thread_idx_x()` is 0 in the first thread, 1 in the second and
 //! so on. A thread uses its number to find its own work.
 //!

@@ -1,11 +1,11 @@
 //! # 3 · Many blocks
 //!
-//! A block has at most 1024 threads, so a long array takes many blocks: a grid. In each block the threads are counted
-//! from 0 again. `thread::block_idx_x()` is the number of the block, and `thread::block_dim_x()` is how many threads
+//! A block has at most 1024 threads, so a long array takes many blocks: a grid. Each block numbers its threads from
+//! 0 again. `thread::block_idx_x()` is the number of the block, and `thread::block_dim_x()` is how many threads
 //! each block has.
 //!
-//! Write two things: how many blocks n elements take, and which element is a thread's own. The last block may have
-//! more threads than there are elements left.
+//! Write two things: the number of blocks that n elements take, and the index of a thread's element. The last block may
+//! have more threads than remaining elements.
 //!
 //! **Rung.** gpu/saxpy/src/r1_kernel.rs
 

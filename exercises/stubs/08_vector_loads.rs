@@ -1,10 +1,10 @@
 //! # 8 · Four elements in one read
 //!
 //! A thread can read 16 bytes at once: `values.get_pack(i)` is an array of the four elements 4·i to 4·i + 3. A warp
-//! then moves four times as much with one request, and more of its reads are on the way at the same time.
+//! then moves four times as much with one request, and more of its reads are in flight at once.
 //!
 //! A pack has to begin on a multiple of 16 bytes, and it has to be whole: of n elements, n / 4 packs are. Up to three
-//! elements at the end are left over and are read one by one.
+//! elements remain at the end and are read one by one.
 //!
 //! The threads of the block share the input in any way, and each writes its sum. Read with packs.
 //!

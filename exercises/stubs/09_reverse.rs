@@ -1,10 +1,10 @@
 //! # 9 · Shared memory, and the barrier
 //!
-//! The threads of a block have a small, fast memory in common: `TILE` below is an array in it, one for each block.
+//! The threads of a block share a small, fast memory: `TILE` below is an array in it, one for each block.
 //! One thread writes an element and another thread reads it.
 //!
-//! But threads do not run in step: the reader may be there before the writer. `thread::sync_threads()` is a barrier.
-//! A thread that comes to it waits until all threads of its block have come, and after it every thread sees what the
+//! But threads do not run in step: the reader may be ahead of the writer. `thread::sync_threads()` is a barrier. A
+//! thread that reaches it waits until all threads of its block have arrived, and after it every thread sees what the
 //! others wrote before it. All threads of the block have to reach it.
 //!
 //! The kernel stores each element of a block in shared memory and writes the block out in reverse. Sometimes it does.

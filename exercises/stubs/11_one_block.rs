@@ -4,9 +4,8 @@
 //! them can be compared at the same time, each by one thread. In the next phase come the pairs 1-2, 3-4, 5-6 …, then
 //! the first ones again. After n phases, n keys are sorted (Habermann 1972).
 //!
-//! Thread t has the pair that begins with 2·t in an even phase, and with 2·t + 1 in an odd one. Its keys were placed
-//! by other threads in the phase before. Not every thread has a pair in every phase, and all have to come to the
-//! barriers.
+//! Thread t has the pair that begins at 2·t in an even phase, and at 2·t + 1 in an odd one. Other threads wrote its
+//! keys in the previous phase. Not every thread has a pair in every phase, but all have to reach the barriers.
 //!
 //! **Rung.** gpu/bubble/src/r1_one_block.rs
 

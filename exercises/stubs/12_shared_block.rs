@@ -1,10 +1,10 @@
 //! # 12 · Windows and their seams
 //!
-//! Blocks cannot wait for each other inside a launch, so each block sorts a window of 32 keys for itself, by the phases
-//! of exercise 11. No key crosses the seam between two windows in this way. But in the next launch the windows can
+//! Blocks cannot wait for each other inside a launch, so each block sorts its own window of 32 keys, by the phases of
+//! exercise 11. No key can cross the boundary between two windows. But in the next launch the windows can
 //! begin half a window further on, and in the one after that at the old places again.
 //!
-//! Seen from afar these are the phases of exercise 11 again, with half windows in place of keys: as many launches as
+//! On a larger scale these are the phases of exercise 11 again, with half windows in place of keys: as many launches as
 //! there are half windows sort everything. n is any number, so the last window may be short. The half window before
 //! the first shifted window needs nothing done to it.
 //!

@@ -4,8 +4,8 @@
 //! another, then half of those, and so on: 96 numbers become 48, 24, 12, 6, 3, 2 and 1, in seven steps instead of 95.
 //!
 //! In each step the numbers that are `left` become `half` of them: number `half + t` is added to number t. When
-//! `left` is odd, as 3 is, the one in the middle has no partner and stays. A step reads what the step before wrote,
-//! so between two steps stands a barrier, outside of any `if`.
+//! `left` is odd, as 3 is, the middle number has no partner and stays. A step reads what the step before wrote,
+//! so put a barrier between two steps, outside of any `if`.
 //!
 //! **Rung.** gpu/cubes/src/r6_block_tree.rs
 

@@ -1,12 +1,12 @@
 //! # 18 · Sums without memory
 //!
 //! The 32 threads of a warp, its lanes, can read each other's values directly: `warp::shuffle_down(FULL, value, d)`
-//! gives lane k the `value` of lane k + d. In a first step with d = 16, each of the lower 16 lanes adds what it is
-//! given; then d is 8, 4, 2 and 1, and lane 0 has the sum of all. No barrier and no shared memory is needed. (A lane
-//! whose partner would be behind the last lane is given its own value, and what it adds reaches nobody.)
+//! gives lane k the `value` of lane k + d. In a first step with d = 16, each of the lower 16 lanes adds the value that
+//! it gets; then d is 8, 4, 2 and 1, and lane 0 has the sum of all. You need neither a barrier nor shared memory. (A
+//! lane whose partner would be past the last lane gets its own value back; its sum is never used.)
 //!
 //! `FULL` is a mask that names the lanes which make the call, one bit for each: all 32. So all of them have to make
-//! it, also the lanes without an element, which have 0.
+//! it, even the lanes without an element, which pass 0.
 //!
 //! **Rung.** gpu/cubes/src/r7_warp_shuffle.rs
 

@@ -1,10 +1,10 @@
 //! # 22 · Running sums, all at once
 //!
-//! A scan turns a, b, c, d into a, a+b, a+b+c, a+b+c+d. It looks like a loop that cannot be divided, and it can. In
-//! the first step each element adds the one before it; then the one two places before, then four, then eight. After a
-//! step with distance d each element is the sum of 2·d elements, so a few steps reach back to the start.
+//! A scan turns a, b, c, d into a, a+b, a+b+c, a+b+c+d. It looks like a loop that cannot run in parallel, but it can.
+//! In the first step each element adds the one before it; then the one two places before, then four, then eight. After
+//! a step with distance d each element is the sum of 2·d elements, so a few steps reach back to the start.
 //!
-//! A step reads what other threads wrote in the step before, and overwrites what other threads still read. Both need
+//! A step reads what other threads wrote in the step before, and overwrites what other threads still read. Each needs
 //! a barrier. The thread's own sum can stay in a variable.
 //!
 //! **Rung.** gpu/scan/src/r1_hillis_steele.rs

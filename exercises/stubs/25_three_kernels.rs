@@ -1,11 +1,11 @@
 //! # 25 · A scan of many tiles
 //!
-//! A block can scan only as many elements as it holds, its tile. For more, three launches: the first scans each tile
-//! by itself and writes the tile's sum; the second scans these sums, in one block, so that each tile knows what comes
-//! before it; the third adds that to each of the tile's elements. The end of a launch is the one point that all
-//! blocks wait for.
+//! A block can scan only as many elements as it holds, its tile. Longer inputs take three launches: the first scans
+//! each tile separately and writes the tile's sum; the second scans these sums, in one block, so that each tile knows
+//! what comes before it; the third adds that to each of the tile's elements. All blocks wait for each other only at the
+//! end of a launch.
 //!
-//! `scan_tiles` is there, and does the first two. Write the kernel of the third launch, and the second and third
+//! `scan_tiles` is given, and does the first two. Write the kernel of the third launch, and the second and third
 //! launch. The first tile has nothing before it.
 //!
 //! **Rung.** gpu/scan/src/r4_three_kernels.rs

@@ -1,12 +1,12 @@
 //! # 29 · A table for each block
 //!
-//! Atomic additions to one word of global memory are done one after another, for all blocks. In shared memory only
-//! the threads of one block meet. So a block counts its keys in a table of its own, and at the end adds the table to
+//! Atomic additions to one word of global memory are done one at a time, for all blocks. In shared memory only
+//! the threads of one block meet. So each block counts its keys in its own table, and at the end adds the table to
 //! the counts.
 //!
-//! Three phases: clear the table (shared memory holds anything at first), count into it, add it to `counts`. In each,
-//! a thread may use words that another thread used in the phase before. An atomic addition orders nothing but itself:
-//! between the phases stand barriers.
+//! Three phases: clear the table (shared memory is uninitialised), count into it, add it to `counts`. In each,
+//! a thread may use words that another thread used in the phase before. An atomic addition orders no other
+//! accesses, so the phases need barriers between them.
 //!
 //! **Rung.** gpu/histogram/src/r2_shared_atomics.rs
 

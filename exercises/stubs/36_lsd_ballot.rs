@@ -1,7 +1,7 @@
 //! # 36 · A digit, and nothing out of order
 //!
 //! A radix sort puts the keys in order of one digit after another, the last digit first. Each pass has to be stable:
-//! keys with the same digit stay in the order in which they came, or the work of the passes before is lost.
+//! keys with the same digit keep their order, or the work of the earlier passes is lost.
 //!
 //! A pass has three launches. `count` counts the digits of each tile. `sum_up` turns the counts into `starts`: for
 //! digit d of tile k, the number of keys that come before, which are all keys with a smaller digit, and those with the

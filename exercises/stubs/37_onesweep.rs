@@ -1,12 +1,12 @@
 //! # 37 · One pass for each digit
 //!
 //! The pass of exercise 36 reads the keys twice, because a tile has to know how many keys of each digit the tiles
-//! before it have. It can ask them instead, as in exercise 26: then a pass is one launch.
+//! before it have. It can look back at them instead, as in exercise 26: then a pass is one launch.
 //!
-//! Where each digit starts in the output does not depend on the order of the keys, so it is known before: `starts[d]`.
-//! What is missing is `before`, how many keys of the digit lie in earlier tiles. Each digit has its own chain: the
-//! state of digit d of tile k is word `k * DIGITS + d` of `states`. There are 32 digits, so lane d of a warp looks back
-//! for digit d, all lanes at the same time, each as far as it has to.
+//! The start of each digit in the output does not depend on the order of the keys, so it is known in advance:
+//! `starts[d]`. Only `before` is missing, the number of keys of the digit in earlier tiles. Each digit has its own
+//! chain: the state of digit d of tile k is word `k * DIGITS + d` of `states`. There are 32 digits, so lane d of a warp
+//! looks back for digit d, all lanes at the same time, each as far as it has to.
 //!
 //! The ticket is taken, the digits are counted and ranked. In lane d, `count` is how many keys of digit d the tile has.
 //! Write how the lane publishes `SUM | count`, looks back for its digit into `before`, and publishes

@@ -254,7 +254,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "barrier-in-a-branch",
         bug: "A barrier inside a branch that threads without an element do not take.",
-        effect: "Hangs, or lets the others through: a GPU counts warps and exited threads in ways that differ.",
+        effect: "Hangs, or lets the others through: GPUs differ in how they count warps and exited threads.",
         mend: "The barrier outside of the branch.",
         finds: &[MissedBarrier, DivergentBarrier, UninitialisedShared, SharedRace],
         run: |on| {
@@ -266,9 +266,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "two-barriers",
-        bug: "Each arm of a branch has a barrier of its own, and the lanes of a warp take both arms.",
-        effect: "A GPU may take the two for one; the compiler may assume that it does not. It hangs, or works until \
-                 the next compiler.",
+        bug: "Each arm of a branch has its own barrier, and the lanes of a warp take both arms.",
+        effect: "A GPU may treat the two as one barrier; the compiler may assume that it does not. The kernel hangs, \
+              or works until the next compiler.",
         mend: "One barrier after the arms.",
         finds: &[DivergentBarrier],
         run: |on| {
@@ -280,8 +280,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "two-barriers-by-warp",
-        bug: "The same with an arm per warp.",
-        effect: "Works on today's GPUs, whose barrier has no place; the language allows one place only.",
+        bug: "Each arm of a branch has its own barrier, and each warp takes one arm.",
+        effect: "Works on today's GPUs, whose barriers do not depend on the source line; the language requires one \
+              line for all threads.",
         mend: "One barrier after the arms, or a named barrier.",
         finds: &[DivergentBarrier],
         run: |on| {
@@ -295,7 +296,7 @@ pub static CASES: &[Case] = &[
         name: "return-before-the-barrier",
         bug: "Threads without an element return before the barrier.",
         effect: "Today's GPUs no longer wait for threads that have ended; the language does not promise it.",
-        mend: "They stay and do nothing.",
+        mend: "These threads stay and do nothing.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(50);
@@ -308,7 +309,7 @@ pub static CASES: &[Case] = &[
         name: "product-return-at-the-edge",
         bug: "A tiled matrix product whose threads beyond the matrix return before the barriers.",
         effect: "Parts of the tiles at the edge are not loaded; sizes that are multiples of the tile hide it.",
-        mend: "They load their part of the tile, or zero, and write nothing.",
+        mend: "These threads load their part of the tile, or zero, and write nothing.",
         finds: &[MissedBarrier, UninitialisedShared],
         run: |on| {
             let n = 12;
@@ -322,9 +323,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "rounds-by-thread",
-        bug: "A loop with barriers inside whose number of rounds differs from thread to thread.",
+        bug: "A loop contains barriers, and threads run it a different number of times.",
         effect: "Hangs, or lets threads through that others still wait for.",
-        mend: "All threads of the block do the same number of rounds.",
+        mend: "All threads of the block run the same number of iterations.",
         finds: &[MissedBarrier, DivergentBarrier, SharedRace],
         run: |on| {
             let x = numbers(150);
@@ -337,8 +338,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "until-it-is-done",
         bug: "Each thread leaves a loop with a barrier when its own work is done.",
-        effect: "Hangs, or not, by the number of threads that are left in each warp.",
-        mend: "A barrier that votes: all leave when all are done.",
+        effect: "May hang, depending on how many threads remain in each warp.",
+        mend: "A barrier that votes: all threads leave the loop when all are done.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -349,7 +350,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "vote-in-one-arm",
-        bug: "Two arms of a branch vote at a barrier each, for the same count.",
+        bug: "Two arms of a branch each vote at their own barrier, for one common count.",
         effect: "As with two barriers: a GPU may count both, or hang.",
         mend: "One vote of all threads.",
         finds: &[DivergentBarrier],
@@ -362,9 +363,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "named-barrier-count",
-        bug: "A named barrier waits for three warps, and two of them come.",
+        bug: "A named barrier expects three warps, and only two arrive.",
         effect: "Hangs.",
-        mend: "It waits for the two.",
+        mend: "The barrier expects two warps.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -388,9 +389,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "named-barrier-half-a-warp",
-        bug: "Half of each warp comes to a named barrier for 32 threads.",
+        bug: "Half of each warp arrives at a named barrier for 32 threads.",
         effect: "A GPU counts whole warps: the first warp passes alone.",
-        mend: "Whole warps come, and are counted.",
+        mend: "Whole warps arrive, and the count includes all of them.",
         finds: &[MissedBarrier, DivergentBarrier, SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -402,8 +403,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "leader-leaves",
         bug: "The thread that has the result writes it and returns; the others wait for it at the barrier.",
-        effect: "Works where ended threads are not waited for.",
-        mend: "It comes to the barrier as well.",
+        effect: "Works on GPUs that do not wait for exited threads.",
+        mend: "This thread also waits at the barrier.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -414,9 +415,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "barrier-of-a-role",
-        bug: "The warp that loads leaves out its last barrier, at which the warp that computes waits.",
-        effect: "Hangs, where the loading warp's end is not counted as an arrival.",
-        mend: "Both roles come to each barrier equally often. Two roles at two lines are no divergence.",
+        bug: "The loading warp skips its last barrier, at which the computing warp waits.",
+        effect: "Hangs on GPUs that do not count the loading warp's exit as an arrival.",
+        mend: "Both roles reach each barrier equally often. Two roles may wait at two different lines.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(96);
@@ -427,9 +428,10 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "named-barrier-by-lanes",
-        bug: "Lanes of one warp come to a named barrier in two places.",
-        effect: "Undefined: the instruction is one of a whole warp. Roles that are warps may have a place each.",
-        mend: "One call, behind the branch.",
+        bug: "Lanes of one warp reach a named barrier at two lines.",
+        effect: "Undefined: the whole warp has to execute the instruction together. Roles made of whole warps may use \
+              two lines.",
+        mend: "One call, after the branch.",
         finds: &[DivergentBarrier, Unwritten],
         run: |on| {
             let x = numbers(BLOCK);

@@ -154,8 +154,8 @@ pub fn dynamic_off_its_place<V: Version>(input: Global<u32>, output: Global<u32>
 pub static CASES: &[Case] = &[
     Case {
         name: "no-guard",
-        bug: "The grid is rounded up to whole blocks, and the kernel does not ask whether its element exists.",
-        effect: "Reads and writes other allocations, or ends with \"illegal address\" if the page is not there.",
+        bug: "The grid is rounded up to whole blocks, and the kernel does not check that its element exists.",
+        effect: "Reads and writes other allocations, or ends with \"illegal address\" if the page is not mapped.",
         mend: "A guard.",
         finds: &[OutOfBounds],
         run: |on| {
@@ -168,7 +168,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "guard-by-one",
         bug: "The guard lets one element too many through.",
-        effect: "One word behind the array is read and written: mostly padding of the allocation, so nothing shows.",
+        effect: "One word past the end is read and written: mostly padding of the allocation, so nothing shows.",
         mend: "`<` for `<=`.",
         finds: &[OutOfBounds],
         run: |on| {
@@ -180,7 +180,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "before-the-first",
-        bug: "The first element asks for its left neighbour.",
+        bug: "The first element reads its left neighbour.",
         effect: "The index wraps to 2³² - 1: \"illegal address\", or another allocation's word.",
         mend: "The first element has no neighbour.",
         finds: &[OutOfBounds],
@@ -193,8 +193,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "reverse-by-one",
-        bug: "The mirror of element i is taken to be n - i.",
-        effect: "Element 0 is written behind the array, and the first word of the output is not written.",
+        bug: "The kernel uses n - i as the mirror index of element i.",
+        effect: "Element 0 is written past the end of the array, and the first word of the output is never written.",
         mend: "n - 1 - i.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
@@ -206,8 +206,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "second-guard",
-        bug: "Each thread takes two elements and guards the first alone.",
-        effect: "The sum contains words behind the array.",
+        bug: "Each thread processes two elements and guards only the first.",
+        effect: "The sum contains words past the end of the array.",
         mend: "A guard for each.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
@@ -219,9 +219,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "rest-of-a-pack",
-        bug: "A copy by packs of 16 bytes rounds the number of packs up.",
-        effect: "Up to three words behind both arrays are read and written.",
-        mend: "Whole packs, and the rest word by word.",
+        bug: "A copy in packs of 16 bytes rounds the number of packs up.",
+        effect: "Up to three words past the end of both arrays are read and written.",
+        mend: "Whole packs, and the remainder word by word.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let x = numbers(102);
@@ -245,9 +245,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "shared-seam",
-        bug: "The tile has no room for the seam beside it.",
-        effect: "Overwrites the array that the compiler has placed behind the tile.",
-        mend: "A tile with room for its seam.",
+        bug: "The tile has no room for its halo.",
+        effect: "Overwrites the array that the compiler has placed after the tile.",
+        mend: "A tile with room for its halo.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let x = numbers(3 * BLOCK);
@@ -258,7 +258,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "dynamic-bytes",
-        bug: "The launch asks for as many bytes of dynamic shared memory as there are words.",
+        bug: "The launch passes the number of words of dynamic shared memory as the number of bytes.",
         effect: "\"Illegal address\", or the words of another block.",
         mend: "Four bytes per word.",
         finds: &[OutOfBounds, Unwritten],
@@ -272,9 +272,10 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "rows-for-columns",
-        bug: "A transposition guards x by the rows and y by the columns; a square matrix hides it.",
-        effect: "Elements beyond the matrix are read, and others are left out.",
-        mend: "x counts columns, y rows.",
+        bug: "A transpose compares x with the number of rows and y with the number of columns; a square matrix hides \
+              it.",
+        effect: "Elements outside the matrix are read, and others are skipped.",
+        mend: "x is compared with the columns, y with the rows.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let (rows, columns) = (24, 10);
@@ -288,7 +289,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "bin-that-is-not-there",
         bug: "Ten bins of 100 values each, and the largest value, 1000, is in the eleventh.",
-        effect: "The count is added to the word behind the bins.",
+        effect: "The count is added to the word past the end of the bins.",
         mend: "Bins that cover the range.",
         finds: &[OutOfBounds],
         run: |on| {
@@ -302,10 +303,10 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "neighbour-of-the-last",
-        bug: "A round of odd-even transposition guards the first key of a pair: with an odd number of keys the last \
-              one has no partner.",
-        effect: "The last key is exchanged with whatever lies behind the array.",
-        mend: "The guard asks for the second key.",
+        bug: "A phase of odd-even transposition guards only the first key of a pair: with an odd number of keys the \
+              last one has no partner.",
+        effect: "The last key is exchanged with the word past the end of the array.",
+        mend: "The guard checks the second key.",
         finds: &[OutOfBounds],
         run: |on| {
             let x = numbers(33);
@@ -318,9 +319,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "index-that-is-data",
-        bug: "Indices come from memory, and one of them stands for \"none\".",
-        effect: "The word behind the array is taken for an element.",
-        mend: "The index is examined before it is used.",
+        bug: "Indices are read from memory, and one of them means \"none\".",
+        effect: "The word past the end of the array is used as an element.",
+        mend: "The kernel checks the index before using it.",
         finds: &[OutOfBounds],
         run: |on| {
             let (x, mut at) = (numbers(50), numbers(64));
@@ -333,9 +334,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "dynamic-off-its-place",
-        bug: "An array in dynamic shared memory begins 6 bytes behind its start.",
+        bug: "An array in dynamic shared memory begins at byte offset 6.",
         effect: "\"Misaligned address\" ends the program.",
-        mend: "A multiple of the size of its elements.",
+        mend: "An offset that is a multiple of the element size.",
         finds: &[Misaligned, Unwritten],
         run: |on| {
             let x = numbers(BLOCK);

@@ -71,11 +71,11 @@ impl Kind {
 pub struct Case {
     /// Its name on the command line; the kernel's name has underscores for the hyphens.
     pub name: &'static str,
-    /// What is wrong.
+    /// The bug.
     pub bug: &'static str,
-    /// What that does on a GPU.
+    /// Its effect on a GPU.
     pub effect: &'static str,
-    /// What the clean twin does instead.
+    /// The fix in the clean twin.
     pub mend: &'static str,
     /// The finding that names the bug, and further findings that follow from it.
     pub finds: &'static [Kind],
@@ -130,19 +130,19 @@ macro_rules! topics {
 }
 
 topics! {
-    bounds: "accesses outside of a view, or not on their alignment";
-    outputs: "defined throughout, and wrong or slow: guards, strides, indices";
-    shared_races: "threads of a block that share memory without a barrier";
-    uninitialised: "reads of memory that nobody wrote";
-    barriers: "barriers of a block that its threads do not reach alike";
-    warps: "operations of a warp, and their masks";
-    global_races: "threads of several blocks that use a word at the same time";
-    orders: "atomics whose order or scope promises too little";
-    spins: "threads that wait for what never comes";
-    copies: "copies by the copy engine, and the barriers that count them";
-    own_copies: "copies that a thread starts itself, and that run while it goes on";
-    dependent: "launches that begin before their predecessor has ended";
-    source_s4: "a published sort's mistakes, put back one at a time";
+    bounds: "accesses that are out of bounds or misaligned";
+    outputs: "defined behaviour, but wrong or slow: guards, strides, indices";
+    shared_races: "races in shared memory between threads of a block";
+    uninitialised: "reads of uninitialised memory";
+    barriers: "block barriers that not all threads reach";
+    warps: "warp operations and their masks";
+    global_races: "races between threads of several blocks";
+    orders: "atomics whose order or scope is too weak";
+    spins: "threads that wait for an event that never happens";
+    copies: "copies by TMA, and the mbarriers that track them";
+    own_copies: "asynchronous copies that a thread starts itself";
+    dependent: "programmatic dependent launches: kernels that start before their predecessor ends";
+    source_s4: "mistakes of a published sort, restored one at a time";
 }
 
 /// Every case, with its topic.

@@ -1,4 +1,4 @@
-//! Copies by the copy engine, which runs beside the threads, and the barriers in shared memory that count its bytes.
+//! Copies by TMA, which runs asynchronously, and the mbarriers in shared memory that count its bytes.
 
 use crate::prelude::*;
 use simt::bulk;
@@ -346,7 +346,7 @@ pub fn barrier_not_fenced<V: Version>(input: Global<u32>, output: Global<u32>) {
     if t == 0 {
         full.init(1);
         if V::MENDED {
-            mbarrier::fence_init(); // the copy engine knows the barrier from here on
+            mbarrier::fence_init(); // TMA sees the barrier from here on
         }
     }
     sync_threads(); // the barrier is initialised before anyone uses it
@@ -391,9 +391,9 @@ const ONE: Geometry = Geometry::linear(1, BLOCK);
 pub static CASES: &[Case] = &[
     Case {
         name: "copy-not-awaited",
-        bug: "The threads wait at a barrier of the block for a copy that only its own barrier counts.",
-        effect: "They read the slot before the bytes are there.",
-        mend: "They wait at the barrier that the copy completes.",
+        bug: "The threads wait at a block barrier for a copy that completes on an mbarrier.",
+        effect: "Threads read the slot before the bytes have arrived.",
+        mend: "The threads wait at the mbarrier that the copy completes.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -404,8 +404,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "parity-of-the-phase-before",
-        bug: "Each wait names the other parity: the phase before, which has passed.",
-        effect: "Nobody waits, and the slot is read before the bytes are there.",
+        bug: "Each wait names the wrong parity: that of the previous phase, which has completed.",
+        effect: "No thread waits, and the slot is read before the bytes have arrived.",
         mend: "0 for the first phase, 1 for the second, and so on.",
         finds: &[SharedRace, UninitialisedShared, Deadlock],
         run: |on| {
@@ -418,7 +418,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "parity-that-never-changes",
         bug: "Every wait names parity 0.",
-        effect: "The second wait passes at once, because phase 0 has ended: the old tile is used again.",
+        effect: "The second wait returns at once, because phase 0 has completed: the old tile is used again.",
         mend: "The parity changes with each phase.",
         finds: &[SharedRace, Deadlock],
         run: |on| {
@@ -430,10 +430,10 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "empty-slots-awaited",
-        bug: "The thread that fills a ring of slots waits at first for slots to be given back, with the parity of a \
-              phase that has not ended.",
-        effect: "Hangs: the one waits for an empty slot, the others for a full one.",
-        mend: "The first wait names the phase before the first, which counts as ended.",
+        bug: "The thread that fills a ring of slots first waits for empty slots, with the parity of a phase that has \
+              not completed.",
+        effect: "Hangs: the producer waits for an empty slot, the consumers for a full one.",
+        mend: "The first wait names the phase before the first, which counts as completed.",
         finds: &[Deadlock],
         run: |on| {
             let x = numbers(4 * BLOCK);
@@ -444,7 +444,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "bytes-that-never-come",
-        bug: "Twice as many bytes are announced as are copied.",
+        bug: "The barrier expects twice the number of bytes that are copied.",
         effect: "Hangs.",
         mend: "The bytes that are copied.",
         finds: &[Deadlock],
@@ -457,7 +457,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "arrivals-that-never-come",
-        bug: "The barrier waits for an arrival of every thread, and thread 0 alone arrives.",
+        bug: "The barrier expects an arrival of every thread, and only thread 0 arrives.",
         effect: "Hangs.",
         mend: "One arrival: that of the thread that starts the copy.",
         finds: &[Deadlock],
@@ -471,7 +471,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "slot-filled-too-early",
         bug: "Thread 0 starts the next copy into the slot that other threads still read.",
-        effect: "They read parts of the next tile.",
+        effect: "Other threads read parts of the next tile.",
         mend: "A barrier of the block before the slot is filled again.",
         finds: &[SharedRace, Deadlock],
         run: |on| {
@@ -496,8 +496,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "copy-without-a-fence",
-        bug: "Threads store to shared memory, and the copy engine reads it without a fence between the two.",
-        effect: "The engine may read what was there before: a barrier of the block does not reach it.",
+        bug: "Threads store to shared memory, and TMA reads it without a fence between the two.",
+        effect: "TMA may read the old data: a block barrier does not order its accesses.",
         mend: "bulk::fence by each thread that has stored, before the barrier.",
         finds: &[MissingProxyFence],
         run: |on| {
@@ -510,7 +510,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "copy-without-a-barrier",
         bug: "Thread 0 starts the copy before the other threads have stored.",
-        effect: "What they have not stored yet is not copied.",
+        effect: "Elements that are not stored yet are missing from the copy.",
         mend: "A barrier of the block after the fences.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
@@ -522,7 +522,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "source-overwritten",
-        bug: "A slot is written again while the copy engine may still read it.",
+        bug: "A slot is written again while TMA may still read it.",
         effect: "Parts of the second tile end up in the first one's place.",
         mend: "wait_read before the slot is written again.",
         finds: &[SharedRace],
@@ -535,8 +535,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "ends-while-a-store-reads",
-        bug: "The block ends while the copy engine may still read its shared memory.",
-        effect: "The next block on the multiprocessor overwrites it.",
+        bug: "The block ends while TMA may still read its shared memory.",
+        effect: "The next block on the SM overwrites it.",
         mend: "wait_read at the end.",
         finds: &[CopyInFlight],
         run: |on| {
@@ -548,9 +548,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "ends-while-a-load-writes",
-        bug: "The last step asks for a tile that nobody waits for.",
-        effect: "The engine writes into the shared memory of the next block on the multiprocessor.",
-        mend: "The last step asks for nothing.",
+        bug: "The last step requests a tile that no thread waits for.",
+        effect: "TMA writes into the shared memory of the next block on the SM.",
+        mend: "The last step requests no tile.",
         finds: &[CopyInFlight],
         run: |on| {
             let x = numbers(3 * BLOCK);
@@ -561,8 +561,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "barrier-not-ready",
-        bug: "Threads wait at a barrier in shared memory that another thread is yet to initialise.",
-        effect: "They read any word for a barrier: they pass, or hang.",
+        bug: "Threads wait at a barrier in shared memory that another thread has yet to initialise.",
+        effect: "The threads treat an arbitrary word as a barrier: they pass, or hang.",
         mend: "A barrier of the block after the initialisation.",
         finds: &[MixedAtomic, Fault],
         run: |on| {
@@ -574,7 +574,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "copy-off-its-place",
-        bug: "A bulk copy begins 4 bytes behind a multiple of 16.",
+        bug: "A bulk copy begins 4 bytes after a multiple of 16.",
         effect: "\"Misaligned address\" ends the program.",
         mend: "A multiple of 16 bytes.",
         finds: &[Misaligned, Unwritten],
@@ -588,7 +588,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "load-over-a-store",
         bug: "Threads store to a slot, and a copy to the same slot follows without a fence.",
-        effect: "The stores may arrive behind the copied bytes: a barrier of the block does not reach the engine.",
+        effect: "The stores may arrive after the copied bytes: a block barrier does not order TMA's accesses.",
         mend: "bulk::fence by each thread that has stored, before the barrier.",
         finds: &[MissingProxyFence],
         run: |on| {
@@ -653,7 +653,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "barrier-not-fenced",
         bug: "A barrier in shared memory is initialised, and a copy that it counts starts without a fence in between.",
-        effect: "The engine may find what the word held before: the threads hang, or go on too early.",
+        effect: "TMA may see the old word: the threads hang, or continue too early.",
         mend: "mbarrier::fence_init by the thread that initialises it, before the barrier of the block.",
         finds: &[MissingProxyFence],
         run: |on| {
@@ -666,7 +666,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "barrier-overwritten",
         bug: "The word of a barrier is used for a number between two of its phases.",
-        effect: "The barrier is gone: the threads hang, or go on too early.",
+        effect: "The barrier is overwritten: the threads hang, or continue too early.",
         mend: "A word of its own.",
         finds: &[Fault],
         run: |on| {
@@ -678,8 +678,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "one-look-at-the-barrier",
-        bug: "The threads look once for the end of the phase, and do not ask what they saw.",
-        effect: "They read the slot before the bytes are there.",
+        bug: "The threads test once whether the phase has completed, and ignore the result.",
+        effect: "Threads read the slot before the bytes have arrived.",
         mend: "wait, or a loop.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {

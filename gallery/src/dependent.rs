@@ -144,7 +144,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "launch-without-a-wait",
         bug: "A launch is marked as dependent, and its kernel never waits.",
-        effect: "Reads what is not yet written. (rungs launches such a kernel after its predecessor.)",
+        effect: "Reads data that is not written yet. (rungs launches such a kernel after its predecessor.)",
         mend: "The wait.",
         finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
         run: second!(launch_without_a_wait),
@@ -153,7 +153,7 @@ pub static CASES: &[Case] = &[
         name: "launch-after-next",
         bug: "Of three launches the middle one does not wait; the third one waits for the middle one alone.",
         effect: "The third launch may begin before the first has ended.",
-        mend: "Every launch of a chain waits, also for what it does not need itself.",
+        mend: "Every launch of a chain waits, even if it does not read its predecessor's output.",
         finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
         run: |on| {
             let x = numbers(128);
@@ -169,7 +169,7 @@ pub static CASES: &[Case] = &[
         name: "atomic-before-the-wait",
         bug: "A dependent launch takes the counter of its predecessor, atomically, before it waits.",
         effect: "The counter is taken before it is complete.",
-        mend: "The wait first: that both sides are atomic does not say which comes first.",
+        mend: "The wait comes first: atomic accesses alone do not define an order.",
         finds: &[BeforeWait],
         run: |on| {
             let (input, counter, output) = (on.input(numbers(128))?, on.scratch(1)?, on.output(1)?);

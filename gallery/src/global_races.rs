@@ -258,7 +258,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "histogram-across-blocks",
         bug: "A histogram in global memory that reads a count and writes it back plus one.",
-        effect: "Most keys are lost: all threads of the device that have one bin at hand read the same count.",
+        effect: "Most keys are lost: threads that count in the same bin at the same time read the same count.",
         mend: "fetch_add.",
         finds: &[GlobalRace, SameValueWrite],
         run: |on| {
@@ -298,7 +298,7 @@ pub static CASES: &[Case] = &[
         name: "stencil-in-place",
         bug: "A stencil writes its sums over the cells that its neighbours read.",
         effect: "Sums are made of old and of new cells, differently in each run.",
-        mend: "Two arrays that change places after each launch.",
+        mend: "Two arrays that are swapped after each launch.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(128);
@@ -346,7 +346,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "local-index",
-        bug: "The element is chosen by the thread's index in its block: all blocks write the same elements.",
+        bug: "The thread's index in its block selects the element, so all blocks write the same elements.",
         effect: "One block's results remain; the rest of the output is what the memory held.",
         mend: "The index in the grid.",
         finds: &[GlobalRace, Unwritten],
@@ -399,7 +399,7 @@ pub static CASES: &[Case] = &[
         name: "list-that-grows",
         bug: "Threads append to a list: each reads the length and writes it back plus one.",
         effect: "Several threads take one place; the list is too short and lacks elements.",
-        mend: "fetch_add gives each thread a place of its own.",
+        mend: "fetch_add gives each thread its own place.",
         finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let x = numbers(128);
@@ -426,7 +426,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "counter-read-plainly",
         bug: "A counter that other threads add to atomically is read by a plain load.",
-        effect: "The load may come from the first-level cache and be old for ever, or be done once for several reads.",
+        effect: "The load may come from L1 and be old for ever, or serve several reads at once.",
         mend: "An atomic load, relaxed.",
         finds: &[MixedAtomic],
         run: |on| {
@@ -459,7 +459,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "last-pack",
         bug: "The last, incomplete pack of 16 bytes is written as a whole, over words that other threads write.",
-        effect: "Either value remains in the words behind the array.",
+        effect: "Either value remains in the words past the end of the array.",
         mend: "Packs that are complete, and the rest element by element.",
         finds: &[GlobalRace, SameValueWrite],
         run: |on| {
@@ -471,9 +471,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "stride-of-a-block",
-        bug: "A grid-stride loop whose step is the block: every block does the work of those behind it again.",
+        bug: "A grid-stride loop uses the block size as its stride: every block repeats the work of later blocks.",
         effect: "The result is right, and the work is done many times over.",
-        mend: "The step is the number of threads of the grid.",
+        mend: "The stride is the number of threads in the grid.",
         finds: &[SameValueWrite],
         run: |on| {
             let x = numbers(256);
@@ -484,8 +484,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "slot-by-a-second-look",
-        bug: "A counter is incremented atomically, and the place is taken from a second look at it.",
-        effect: "Two threads that increment before either looks take the same place.",
+        bug: "A counter is incremented atomically, and the place is taken from a second read.",
+        effect: "Two threads that increment before either reads take the same place.",
         mend: "The place is what fetch_add returns.",
         finds: &[GlobalRace, UninitialisedGlobal],
         run: |on| {
@@ -499,7 +499,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "barrier-for-a-grid",
-        bug: "A barrier of the block stands where all blocks would have to wait for each other.",
+        bug: "The kernel uses a block barrier where all blocks have to wait for each other.",
         effect: "Elements that other blocks have yet to store are read as they were.",
         mend: "Two launches.",
         finds: &[GlobalRace, UninitialisedGlobal],
@@ -516,7 +516,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "flag-read-in-a-loop",
         bug: "A thread waits for a word in a loop of plain loads.",
-        effect: "The compiler loads once and loops for ever, or the first-level cache answers for ever.",
+        effect: "The compiler loads once and loops for ever, or L1 answers for ever.",
         mend: "Atomic loads.",
         finds: &[MixedAtomic, EndlessSpin],
         run: |on| {

@@ -1,9 +1,8 @@
 //! A gallery of bugs: small kernels, each with one planted bug and a clean twin.
 //!
-//! A kernel stands here once, generic over its [`Version`]: where the two differ it says `if V::MENDED`. So the planted
-//! bug is the difference, and nothing else is. A [`Case`] says what is wrong, what that does on a GPU, which finding
-//! of the simulator's checker names it, and what mends it; it launches either version on any machine and compares the
-//! output with what the input demands.
+//! Each kernel is written once, generic over its [`Version`]: the versions differ only where it says `if V::MENDED`. A
+//! [`Case`] describes the bug, its effect on a GPU, the finding of the simulator's checker that names it, and the fix.
+//! It launches either version on any machine and compares the output with the expected one.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, abi_ptx))]
 

@@ -60,7 +60,7 @@ impl<'a> Trial<'a> {
         Self { on, mended }
     }
 
-    /// A grid of small blocks of which two fit on a multiprocessor, by their shared memory, and which has a few more
+    /// A grid of small blocks of which two fit on an SM, by their shared memory, and which has a few more
     /// than fit on the whole device.
     pub fn more_than_fit(&self, threads: u32) -> Geometry {
         Geometry::linear(2 * self.on.device().multiprocessors + 4, threads).shared(112 << 10)

@@ -463,7 +463,7 @@ macro_rules! chain {
 pub static CASES: &[Case] = &[
     Case {
         name: "relaxed-flag",
-        bug: "Data is handed over by a flag that is stored and loaded relaxed.",
+        bug: "A flag that is stored and loaded relaxed publishes data.",
         effect: "The flag may arrive before the data.",
         mend: "Release at the store, acquire at the load.",
         finds: &[GlobalRace],
@@ -488,7 +488,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "flag-for-the-block",
         bug: "Release and acquire with the scope of a block, between two blocks.",
-        effect: "The data may stay in the first-level cache of the writer's or of the reader's multiprocessor.",
+        effect: "The data may stay in L1 of the writer's or of the reader's SM.",
         mend: "The scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
         run: hand_off!(flag_for_the_block),
@@ -519,7 +519,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "fence-for-the-block",
-        bug: "The fences on both sides have the scope of a block; the blocks are two.",
+        bug: "The fences on both sides have block scope, but the threads are in two blocks.",
         effect: "As without fences.",
         mend: "Fences with the scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
@@ -527,7 +527,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "fence-after-the-flag",
-        bug: "The writer's fence stands behind the flag.",
+        bug: "The writer's fence comes after the flag.",
         effect: "The flag may arrive before the data; the fence orders both before what follows.",
         mend: "The fence between data and flag.",
         finds: &[GlobalRace],
@@ -544,7 +544,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "ticket-for-the-block",
-        bug: "The same with fences before and after the ticket that have the scope of a block.",
+        bug: "Each block stores its sum and takes a ticket between two fences of block scope.",
         effect: "As without fences.",
         mend: "The scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
@@ -561,7 +561,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "acquired-by-one",
         bug: "Thread 0 waits for the flag; the other threads of its block do not wait for thread 0.",
-        effect: "They read the tile before it is there.",
+        effect: "The other threads read the tile before it has arrived.",
         mend: "A barrier of the block after the wait.",
         finds: &[GlobalRace, UninitialisedGlobal],
         run: tile!(acquired_by_one),
@@ -570,7 +570,7 @@ pub static CASES: &[Case] = &[
         name: "relay",
         bug: "Block 1 waits for block 0 and signals block 2 by a relaxed store: the chain is broken in the middle.",
         effect: "Block 2 may see the second flag before block 0's data.",
-        mend: "Release in the middle as well: what block 1 has acquired it passes on.",
+        mend: "Block 1 also releases, and so passes on the writes that it has acquired.",
         finds: &[GlobalRace],
         run: |on| {
             let (data, flags, output) = (on.input([0])?, on.input([0; 2])?, on.output(1)?);
@@ -580,7 +580,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "exchange-that-fails",
-        bug: "Data is handed over by the release of a compare-exchange that fails.",
+        bug: "The release of a compare-exchange that fails is meant to publish data.",
         effect: "An exchange that fails stores nothing, so that there is nothing to acquire: the old data may be read.",
         mend: "An operation that stores.",
         finds: &[GlobalRace],
@@ -594,31 +594,31 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "lock-relaxed",
-        bug: "A lock that is taken and left by relaxed atomics.",
-        effect: "The account is read before the lock is held, or written after it is left.",
-        mend: "Acquire when it is taken, release when it is left.",
+        bug: "A lock is acquired and released by relaxed atomics.",
+        effect: "The account is read before the lock is held, or written after the lock is released.",
+        mend: "Acquire when locking, release when unlocking.",
         finds: &[GlobalRace],
         run: lock!(lock_relaxed),
     },
     Case {
         name: "lock-for-the-block",
         bug: "A lock between blocks whose orders have the scope of a block.",
-        effect: "Each multiprocessor sees an account of its own.",
+        effect: "Each SM sees its own copy of the account.",
         mend: "The scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
         run: lock!(lock_for_the_block),
     },
     Case {
         name: "lock-left-plainly",
-        bug: "A lock that is taken atomically and left by a plain store.",
-        effect: "The store may become visible before what the lock guards.",
+        bug: "A lock is taken atomically and released by a plain store.",
+        effect: "The store may become visible before the data that the lock guards.",
         mend: "An atomic store with release.",
         finds: &[MixedAtomic, GlobalRace],
         run: lock!(lock_left_plainly),
     },
     Case {
         name: "account-beside-the-lock",
-        bug: "The account is read once more after the lock has been left.",
+        bug: "The account is read once more after the lock is released.",
         effect: "The next holder may be writing it.",
         mend: "All reads are made while the lock is held.",
         finds: &[GlobalRace],
@@ -647,8 +647,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "shared-flag",
-        bug: "Two warps of a block hand a tile over by a relaxed flag in shared memory.",
-        effect: "The compiler may move the tile's loads before the loop, and the stores behind the flag.",
+        bug: "A warp passes a tile to another warp of its block by a relaxed flag in shared memory.",
+        effect: "The compiler may move the tile's loads before the loop, and the stores after the flag.",
         mend: "Release and acquire with the scope of the block.",
         finds: &[SharedRace],
         run: |on| {

@@ -352,7 +352,7 @@ pub fn stride_that_doubles<V: Version>(input: Global<u32>, output: Global<u32>) 
 
 #[kernel(instances([Planted, Mended]))]
 pub fn table_of_a_lane<V: Version>(keys: Global<u32>, counts: Global<u32>) {
-    // 32 bins per lane: one after the other, or a bank for each lane.
+    // 32 bins per lane: contiguous, or a bank for each lane.
     let (lane, table) = (lane_id(), NARROW::view());
     for bin in 0..32 {
         table.set(bin * 32 + lane, 0);
@@ -402,7 +402,7 @@ fn sorted_halves() -> Vec<u32> {
 pub static CASES: &[Case] = &[
     Case {
         name: "y-not-added",
-        bug: "a·x + y, of which a·x is computed; a test with y = 0 hides it.",
+        bug: "The kernel computes a·x instead of a·x + y; a test with y = 0 hides it.",
         effect: "A wrong result.",
         mend: "The sum.",
         finds: &[WrongResult],
@@ -416,7 +416,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "grid-rounded-down",
         bug: "The number of blocks is n / BLOCK.",
-        effect: "The last elements are what the memory held.",
+        effect: "The last elements keep the old content of the memory.",
         mend: "n / BLOCK, rounded up.",
         finds: &[Unwritten],
         run: |on| {
@@ -429,8 +429,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "tail-of-four",
-        bug: "A copy by packs of 16 bytes leaves out the incomplete last pack.",
-        effect: "Up to three elements are what the memory held.",
+        bug: "A copy in packs of 16 bytes omits the incomplete last pack.",
+        effect: "Up to three elements keep the old content of the memory.",
         mend: "The rest word by word.",
         finds: &[Unwritten],
         run: |on| {
@@ -484,7 +484,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "one-index-unpadded",
         bug: "A padded array is written with padding and read without.",
-        effect: "Every element behind the first padding is its neighbour, and one is the padding.",
+        effect: "Every element after the first padding word is read from its neighbour's place, and one is the \
+              padding.",
         mend: "One function for the padded index, used everywhere.",
         finds: &[UninitialisedShared],
         run: |on| {
@@ -496,9 +497,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "last-pair",
-        bug: "The guard of odd-even transposition leaves the last pair out.",
+        bug: "The guard of odd-even transposition skips the last pair.",
         effect: "The last key stays where it is.",
-        mend: "The guard asks for the second key of the pair, not for one more.",
+        mend: "The guard checks the second key of the pair, not the one after it.",
         finds: &[WrongResult],
         run: |on| {
             let x: Vec<u32> = (0..40).rev().collect();
@@ -524,7 +525,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "no-power-of-two",
-        bug: "A bitonic sort with alternating directions leaves out partners that do not exist.",
+        bug: "A bitonic sort with alternating directions skips partners that do not exist.",
         effect: "Not sorted unless n is a power of two.",
         mend: "All directions alike, with a mirrored first step; missing keys then count as the largest.",
         finds: &[WrongResult],
@@ -615,9 +616,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "neutral-element",
-        bug: "Threads without an element bring 0 to a search for the smallest one.",
+        bug: "Threads without an element contribute 0 to a minimum.",
         effect: "The result is 0 unless n fills the blocks.",
-        mend: "They bring the largest number.",
+        mend: "These threads contribute the largest number.",
         finds: &[WrongResult],
         run: |on| {
             let x: Vec<u32> = numbers(100).iter().map(|v| v + 5).collect();
@@ -657,7 +658,7 @@ pub static CASES: &[Case] = &[
         name: "stride-that-doubles",
         bug: "A tree of sums in shared memory adds neighbours first, with a stride that doubles at each level.",
         effect: "The working lanes' words share banks: up to 32 wavefronts for one access.",
-        mend: "Halves of the block: the working threads use neighbouring words.",
+        mend: "Sequential addressing: the active threads use neighbouring words.",
         finds: &[MoreWavefronts],
         run: |on| {
             let x = numbers(512);
@@ -668,7 +669,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "table-of-a-lane",
-        bug: "Each lane counts in a table of its own, copy · bins + bin: equal bins of all lanes share a bank.",
+        bug: "Each lane counts in its own table, copy · bins + bin: equal bins of all lanes share a bank.",
         effect: "Skewed keys take 32 wavefronts per count.",
         mend: "bin · copies + copy: a bank for each lane, whatever the keys.",
         finds: &[MoreWavefronts],

@@ -134,7 +134,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "own-copy-not-awaited",
         bug: "The threads pass a barrier of the block, and none waits for its own copy.",
-        effect: "They read the slot before the elements are there: the barrier does not reach copies.",
+        effect: "Threads read the slot before the elements have arrived: the barrier does not wait for copies.",
         mend: "Each thread waits for its group before the barrier.",
         finds: &[SharedRace],
         run: |on| {
@@ -147,7 +147,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "awaited-by-its-thread-alone",
         bug: "Each thread waits for its own copy, and reads the element that another thread copies.",
-        effect: "It may read the element before it is there.",
+        effect: "The thread may read the element before it has arrived.",
         mend: "A barrier of the block after the wait.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
@@ -159,9 +159,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "one-group-too-many",
-        bug: "The wait leaves two groups open where one may be.",
-        effect: "The first tile is read before it is there.",
-        mend: "wait::<1> leaves the newest group open alone.",
+        bug: "The wait allows two pending groups instead of one.",
+        effect: "The first tile is read before it has arrived.",
+        mend: "wait::<1> allows only the newest group to be pending.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(2 * BLOCK);
@@ -172,9 +172,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "buffer-filled-too-early",
-        bug: "The copies of the next tile start before the barrier behind which all have read the tile before.",
+        bug: "The copies of the next tile start before the barrier that ends the reads of the previous tile.",
         effect: "A slow thread reads elements of the next tile.",
-        mend: "The copies start behind the barrier.",
+        mend: "The copies start after the barrier.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(3 * BLOCK);
@@ -198,9 +198,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "ends-while-own-copies-write",
-        bug: "The last step asks for a tile that nobody waits for, and the block ends.",
-        effect: "The copies write to shared memory that is another block's by then.",
-        mend: "No copy behind the last tile, or a wait at the end.",
+        bug: "The last step requests a tile that no thread waits for, and the block ends.",
+        effect: "The copies write to shared memory that already belongs to another block.",
+        mend: "No copy after the last tile, or a wait at the end.",
         finds: &[CopyInFlight],
         run: |on| {
             let x = numbers(3 * BLOCK);

@@ -587,7 +587,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "last-warp",
-        bug: "The last warp of a tree of sums goes on without barriers, as if its lanes moved in lockstep.",
+        bug: "The last warp of a reduction tree continues without barriers, as if its lanes ran in lockstep.",
         effect: "Right on GPUs before Volta; since then the lanes of a warp may be at different instructions, and the \
                  compiler may keep sums in registers.",
         mend: "sync_warp between the read and the write of each level, and after the write.",
@@ -601,8 +601,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "one-writes-all-read",
-        bug: "Thread 0 leaves a value in shared memory and all threads read it, without a barrier.",
-        effect: "The other warps may read before the value is there.",
+        bug: "Thread 0 writes a value to shared memory and all threads read it, without a barrier.",
+        effect: "The other warps may read before the value is written.",
         mend: "A barrier of the block after the write.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
@@ -614,8 +614,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "warp-sums",
-        bug: "The first lane of each warp leaves the warp's sum, and all threads add the sums up at once.",
-        effect: "A warp that is ahead adds what the other warp has not left yet.",
+        bug: "The first lane of each warp stores the warp's sum, and all threads add up the sums without waiting.",
+        effect: "A warp that is ahead adds a sum that the other warp has not stored yet.",
         mend: "A barrier of the block between the two.",
         finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
@@ -686,7 +686,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "histogram-get-set",
         bug: "A histogram in shared memory that reads a count and writes it back plus one.",
-        effect: "Of keys that fall into one bin at the same time all but one are lost.",
+        effect: "If several keys fall into one bin at the same time, only one is counted.",
         mend: "fetch_add.",
         finds: &[SharedRace, SameValueWrite],
         run: |on| {
@@ -698,8 +698,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "cleared-too-late",
-        bug: "Some threads clear the bins while others count already.",
-        effect: "The second warp's counts are lost, or added to what the memory held.",
+        bug: "Some threads clear the bins while others already count.",
+        effect: "The second warp's counts are lost, or added to the old content of the memory.",
         mend: "A barrier of the block after the clearing.",
         finds: &[MixedAtomic, SharedRace, UninitialisedShared],
         run: |on| {
@@ -711,7 +711,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "counted-too-early",
-        bug: "The first threads put the bins out while others still count.",
+        bug: "The first threads write the bins to the output while others still count.",
         effect: "The second warp's keys are missing from the result now and then.",
         mend: "A barrier of the block before the bins are read.",
         finds: &[MixedAtomic, SharedRace],
@@ -724,9 +724,10 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "two-writers",
-        bug: "Of each pair of threads the one with the larger element writes the pair's word; of equal ones both do.",
+        bug: "In each pair of threads, the one with the larger element writes the pair's word; if the elements are \
+              equal, both write it.",
         effect: "One of the two writes remains, either one.",
-        mend: "Of equal elements the even thread writes.",
+        mend: "If the elements are equal, the even thread writes.",
         finds: &[SharedRace],
         run: |on| {
             let x: Vec<u32> = (0..BLOCK).map(|i| if i % 16 < 2 { 7 } else { i * 5 % 37 }).collect();
@@ -797,8 +798,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "halo",
-        bug: "A stencil reads its tile and the seams beside it without waiting for them.",
-        effect: "The sums at the seams of warps are made of the last tile's elements, or of anything.",
+        bug: "A stencil reads its tile and halo without waiting for the loads.",
+        effect: "The sums at the edges of warps use the last tile's elements, or arbitrary data.",
         mend: "A barrier of the block after the loads.",
         finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
@@ -810,8 +811,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "bytes-of-a-word",
-        bug: "Four threads share a word; each reads it, puts its byte in, and writes the whole word.",
-        effect: "Of the four bytes one remains, and three of what the memory held.",
+        bug: "Four threads share a word; each reads it, inserts its byte, and writes the whole word.",
+        effect: "One of the four bytes is stored; the other three keep the old content.",
         mend: "Each thread writes its byte through a view of bytes: disjoint bytes of one word do not race.",
         finds: &[SharedRace, SameValueWrite, UninitialisedShared],
         run: |on| {
@@ -852,7 +853,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "warp-barrier-for-a-block",
         bug: "sync_warp stands where a barrier of the block is needed: the element comes from the other warp.",
-        effect: "Reads what the other warp may not have stored yet.",
+        effect: "Reads an element that the other warp may not have stored yet.",
         mend: "sync_threads.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
@@ -864,7 +865,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "part-of-the-warp",
-        bug: "Each half of a warp waits for itself, and then reads from the other half.",
+        bug: "Each half of a warp synchronises only its own lanes, and then reads from the other half.",
         effect: "Nothing orders the halves.",
         mend: "sync_warp of all lanes.",
         finds: &[SharedRace, UninitialisedShared],
@@ -892,8 +893,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "two-roles",
         bug: "A warp that writes and a warp that reads meet at a named barrier that waits for one warp only.",
-        effect: "Each warp passes alone; the reader reads what may not be there.",
-        mend: "The barrier waits for both warps. Each role reaches it from a line of its own, which is allowed.",
+        effect: "Each warp passes alone; the reader may read data that is not written yet.",
+        mend: "The barrier waits for both warps. Each role reaches it from its own line, which is allowed.",
         finds: &[SharedRace, UninitialisedShared, MissedBarrier],
         run: |on| {
             let x = numbers(32);

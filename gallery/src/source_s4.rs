@@ -20,7 +20,7 @@ const PAST_THE_END: u32 = 5;
 shared!(MINIMUM: [u32; 1]);
 shared!(WINNER: [u32; 1]);
 
-/// Merges sorted columns of `rows` keys each, which stand one after the other.
+/// Merges sorted columns of `rows` keys each, which are stored contiguously.
 #[inline(always)]
 #[track_caller]
 fn merge(columns: Global<u32>, output: Global<u32>, rows: u32, mistake: u32) {
@@ -122,41 +122,41 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "s4-read-and-reset",
-        bug: "Nobody waits between the reading of winner and minimum and their reset.",
-        effect: "A thread that is late reads what has been reset, and its key is lost.",
+        bug: "No barrier separates the reads of winner and minimum from their reset.",
+        effect: "A late thread reads the reset values, and its key is lost.",
         mend: "A barrier of the block between the two.",
         finds: &[SharedRace, Unwritten],
         run: merges!(s4_read_and_reset, numbers(40)),
     },
     Case {
         name: "s4-equal-keys",
-        bug: "Every column whose head is the minimum moves on, for one key put out.",
-        effect: "Of equal keys one remains.",
+        bug: "Every column whose head is the minimum advances, but only one key is output.",
+        effect: "Only one of several equal keys remains.",
         mend: "One winner per round.",
         finds: &[SameValueWrite, Unwritten],
         run: merges!(s4_equal_keys, numbers(40).iter().map(|v| v / 200).collect()),
     },
     Case {
         name: "s4-sentinel",
-        bug: "The largest number means that nothing is left; it is also a key.",
-        effect: "Keys of that value are lost, and whatever comes with them.",
-        mend: "The number of keys says when all are put out.",
+        bug: "The largest number marks the end, but it is also a valid key.",
+        effect: "Keys of that value are lost, and others with them.",
+        mend: "The number of output keys decides when the sort ends.",
         finds: &[Unwritten],
         run: merges!(s4_sentinel, numbers(40).iter().map(|v| if v % 5 == 0 { u32::MAX } else { *v }).collect()),
     },
     Case {
         name: "s4-past-the-end",
-        bug: "The head of an exhausted column is read all the same: it is the next column's first key.",
-        effect: "Keys of other columns count twice; the last column reads behind the array.",
+        bug: "The head of an exhausted column is still read: it is the next column's first key.",
+        effect: "Keys of other columns count twice; the last column reads past the end of the array.",
         mend: "An exhausted column has no head.",
         finds: &[OutOfBounds, Unwritten],
         run: merges!(s4_past_the_end, (0..40).rev().collect()),
     },
     Case {
         name: "s4-not-loaded-anew",
-        bug: "Several sorts are timed one after the other on the same array: all but the first sort sorted keys.",
+        bug: "Several sorts are timed on the same array without reloading it: all but the first sort sorted keys.",
         effect: "Any kernel that leaves sorted keys alone passes.",
-        mend: "The keys are loaded anew, and the output is poisoned.",
+        mend: "The keys are loaded again, and the output is poisoned.",
         finds: &[Unwritten],
         run: |on| {
             // The second sort is an empty launch. With the mistake its output is the first one's.

@@ -191,7 +191,7 @@ pub static CASES: &[Case] = &[
         name: "value-that-never-comes",
         bug: "A block waits for the value 2, and the other one stores 1.",
         effect: "Hangs until the driver or a person ends it.",
-        mend: "It waits for what is stored.",
+        mend: "The block waits for the value that is stored.",
         finds: &[EndlessSpin],
         run: |on| {
             let (flag, output) = (on.input([0])?, on.output(1)?);
@@ -202,8 +202,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "look-back-by-block-index",
         bug: "A scan's tile is the block's index, and the block waits for the tile before it.",
-        effect: "Blocks mostly start in the order of their index, and nothing promises it: with more blocks than fit, \
-                 a block may wait for one that never starts.",
+        effect: "Blocks mostly start in the order of their index, but nothing guarantees it: with more blocks than \
+              fit, a block may wait for one that never starts.",
         mend: "A ticket: tiles in the order in which blocks start.",
         finds: &[Deadlock],
         run: |on| {
@@ -234,7 +234,7 @@ pub static CASES: &[Case] = &[
         name: "barrier-of-all-blocks",
         bug: "All blocks of the grid wait for each other at a counter.",
         effect: "Hangs as soon as the grid has more blocks than fit on the device at a time.",
-        mend: "The last block to arrive goes on alone; or a second launch, or a cooperative one.",
+        mend: "The last block to arrive continues alone; or a second launch, or a cooperative one.",
         finds: &[Deadlock],
         run: |on| {
             let geometry = on.more_than_fit(1);
@@ -250,7 +250,7 @@ pub static CASES: &[Case] = &[
         name: "each-waits-for-the-other",
         bug: "Two blocks wait for each other's flag before they raise their own.",
         effect: "Hangs.",
-        mend: "Each raises its flag first, and one waits for nobody.",
+        mend: "Each block raises its flag first, and block 0 then returns without waiting.",
         finds: &[Deadlock],
         run: |on| {
             let (flags, output) = (on.input([0; 2])?, on.output(2)?);
@@ -260,7 +260,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "spins-before-the-barrier",
-        bug: "Thread 0 spins for a flag that another thread raises behind the barrier at which it waits for thread 0.",
+        bug: "Thread 0 spins for a flag that another thread raises after the barrier at which it waits for thread 0.",
         effect: "Hangs.",
         mend: "The flag is raised before the barrier.",
         finds: &[Deadlock],
@@ -274,7 +274,7 @@ pub static CASES: &[Case] = &[
         name: "lock-that-is-kept",
         bug: "An early return leaves the lock taken.",
         effect: "Hangs as soon as a block takes that path before others have had the lock.",
-        mend: "The lock is left on every path.",
+        mend: "The lock is released on every path.",
         finds: &[EndlessSpin],
         run: |on| {
             let x = numbers(8);
@@ -311,7 +311,7 @@ pub static CASES: &[Case] = &[
         name: "flag-lowered-too-late",
         bug: "Two warps take turns by a flag, and the second one never gives the turn back.",
         effect: "Hangs: the first warp waits for its second turn, the second one for the barrier.",
-        mend: "Each gives the turn to the other.",
+        mend: "Each warp passes the turn to the other.",
         finds: &[Deadlock],
         run: |on| {
             let (input, output) = (on.input([5])?, on.output(BLOCK)?);

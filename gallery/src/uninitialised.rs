@@ -153,7 +153,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "bins-not-cleared",
         bug: "A histogram in shared memory counts without clearing its bins.",
-        effect: "Right in the first block that runs on a multiprocessor, if at all.",
+        effect: "Right in the first block that runs on an SM, if at all.",
         mend: "The bins are cleared, and a barrier follows.",
         finds: &[UninitialisedShared],
         run: |on| {
@@ -166,8 +166,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "incomplete-tile",
         bug: "Threads beyond the last element store nothing, and the tree of sums reads their words.",
-        effect: "What the block before left is added; sizes that fill their tiles hide it.",
-        mend: "They store the neutral element.",
+        effect: "Data left by the previous block is added; sizes that fill their tiles hide it.",
+        mend: "These threads store the neutral element.",
         finds: &[UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(50);
@@ -178,9 +178,9 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "seam-not-loaded",
-        bug: "The seam of the last tile is guarded by the wrong length and is not loaded.",
-        effect: "The last sum contains what the block before left.",
-        mend: "The guard of the seam is that of the input.",
+        bug: "The halo of the last tile is guarded by the wrong length and is not loaded.",
+        effect: "The last sum contains data left by the previous block.",
+        mend: "The guard of the halo uses the input's length.",
         finds: &[UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(2 * BLOCK + 1);
@@ -192,8 +192,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "first-half",
         bug: "A loop over two halves of a buffer begins with the half that is not loaded yet.",
-        effect: "The first step uses what the block before left.",
-        mend: "It begins with the half that is loaded.",
+        effect: "The first step uses data left by the previous block.",
+        mend: "The loop begins with the half that is loaded.",
         finds: &[UninitialisedShared, SharedRace, Fault],
         run: |on| {
             let x = numbers(2 * BLOCK);
@@ -205,7 +205,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "only-if-found",
         bug: "A word of shared memory is written if something is found, and read in any case.",
-        effect: "Whatever the memory held is taken for a place.",
+        effect: "The old content of the memory is used as an index.",
         mend: "The answer \"none\" is written first.",
         finds: &[UninitialisedShared],
         run: |on| {
@@ -233,8 +233,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "block-without-elements",
         bug: "Blocks that have no elements return without writing their sum, and the next launch adds up all sums.",
-        effect: "The total contains what the memory held.",
-        mend: "They write the neutral element.",
+        effect: "The total contains the old content of the memory.",
+        mend: "These blocks write the neutral element.",
         finds: &[UninitialisedGlobal],
         run: |on| {
             let x = numbers(70);
@@ -247,7 +247,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "heads-not-marked",
         bug: "The start of each key's run is stored, and the table is read for keys that do not occur.",
-        effect: "What the memory held is taken for a place.",
+        effect: "The old content of the memory is used as an index.",
         mend: "The table is cleared first.",
         finds: &[UninitialisedGlobal],
         run: |on| {

@@ -2,7 +2,7 @@
 
 /// With the bug, or without.
 pub trait Version: 'static {
-    /// Whether the bug is mended.
+    /// Whether the bug is fixed.
     const MENDED: bool;
 }
 

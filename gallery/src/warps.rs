@@ -183,7 +183,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "full-mask-in-a-branch",
         bug: "A shuffle in a branch that half of the warp takes names all lanes.",
-        effect: "Hangs, or takes any value from the lanes that are not there.",
+        effect: "Hangs, or returns arbitrary values for the missing lanes.",
         mend: "The mask of the lanes that take the branch.",
         finds: &[WarpMask],
         run: |on| {
@@ -196,8 +196,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "full-mask-partial-warp",
         bug: "The last warp of the block has 16 threads, and the mask names 32.",
-        effect: "Undefined; today's GPUs let it pass, with anything as the missing lanes' values.",
-        mend: "The mask of the lanes that there are, or blocks of whole warps.",
+        effect: "Undefined; today's GPUs accept it, with arbitrary values for the missing lanes.",
+        mend: "The mask of the existing lanes, or blocks of whole warps.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(48);
@@ -211,7 +211,7 @@ pub static CASES: &[Case] = &[
         name: "lanes-that-returned",
         bug: "Lanes without an element return, and the others reduce over the full mask.",
         effect: "Undefined; today's GPUs ignore lanes that have ended.",
-        mend: "They stay and bring the neutral element.",
+        mend: "These lanes stay and contribute the neutral element.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(20);
@@ -261,7 +261,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "masks-that-differ",
-        bug: "Each lane votes with a mask of its own.",
+        bug: "Each lane votes with its own mask.",
         effect: "Lanes with different masks never meet: it hangs, or each lane votes alone.",
         mend: "One mask for all, and the bits chosen afterwards.",
         finds: &[WarpMask],
@@ -290,7 +290,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "sync-warp-in-a-branch",
         bug: "The even lanes call sync_warp with the full mask in their arm of a branch.",
-        effect: "Waits for the odd lanes, which never come.",
+        effect: "Waits for the odd lanes, which never arrive.",
         mend: "The mask of the even lanes.",
         finds: &[WarpMask],
         run: |on| {
@@ -303,7 +303,7 @@ pub static CASES: &[Case] = &[
     Case {
         name: "two-shuffles-for-one",
         bug: "Two arms of a branch have a shuffle each, with the full mask, and should exchange with each other.",
-        effect: "Each arm waits for the other's lanes; a GPU that runs the arms one after the other takes old values.",
+        effect: "Each arm waits for the other's lanes; a GPU that runs the arms in sequence takes old values.",
         mend: "One shuffle, with the values chosen before.",
         finds: &[WarpMask],
         run: |on| {
@@ -315,7 +315,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "mask-that-is-active",
-        bug: "The mask is the one of the lanes that run at the moment.",
+        bug: "The mask names the lanes that are active at that moment.",
         effect: "Which lanes run together is up to the hardware and the compiler; a lane of the branch may be missing.",
         mend: "The mask is computed from the branch's condition.",
         finds: &[ShuffleOutsideMask],
@@ -356,8 +356,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "shuffle-after-a-vote",
         bug: "Lanes with large values, found by a vote, read from lane 0, which need not be one of them.",
-        effect: "Any value, wherever lane 0 is not in the mask.",
-        mend: "They read from the first lane of the mask.",
+        effect: "Arbitrary values if lane 0 is not in the mask.",
+        mend: "The lanes read from the first lane of the mask.",
         finds: &[ShuffleOutsideMask],
         run: |on| {
             let mut x = numbers(32);

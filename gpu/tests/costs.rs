@@ -312,7 +312,7 @@ fn reductions_level_by_level() {
 fn reductions_by_packs() {
     use rungs_kernels::reduce::*;
     let rung = &r6_vector_loads::launches::RUNG;
-    states(&rung.rung, "1 launch if one block is enough, else 2 (on up to 256 multiprocessors); 1 barrier per block");
+    states(&rung.rung, "1 launch if one block is enough, else 2 (on up to 256 SMs); 1 barrier per block");
     for (n, launches) in [(0, 1), (4096, 1), (4097, 2), (300_000, 2)] {
         let cost = cost_of_reduction::<u32>(rung, n);
         assert_eq!(cost.launches.len(), launches, "n = {n}");
@@ -842,7 +842,7 @@ fn saxpys() {
 
 #[test]
 fn products() {
-    use rungs_kernels::products::{any_type, fp32, fp64};
+    use rungs_kernels::products::{any_type, fp32};
     let of = |rung: &Entry<matmul::Matmul>, (m, n, k): (u32, u32, u32)| {
         let mut cost = cost_of_product(rung, (m, n, k));
         assert_eq!(cost.launches.len(), 1);
@@ -856,17 +856,29 @@ fn products() {
     launch.has_barriers(0);
     assert_eq!(launch.read, 8 * u64::from(m * n * k));
     // Sides of more than a tile, whose last tiles are not full.
-    for (rung, tile, depth, barriers) in
-        [(&fp64::launches::RUNG, fp64::TILE, fp64::DEPTH, 2u32), (&fp32::launches::RUNG, fp32::TILE, fp32::DEPTH, 1)]
-    {
-        let each = if barriers == 1 { "" } else { "2·" };
-        let bytes = "4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads";
-        states(&rung.rung, &format!("{bytes}; {each}⌈k/DEPTH⌉ barriers per block; one launch"));
-        let (m, n, k) = (tile + 2, 2 * tile + 4, depth + 4);
-        let launch = of(rung, (m, n, k));
-        launch.has_barriers(barriers * k.div_ceil(depth));
-        assert_eq!(launch.read, 4 * u64::from(k * (m * n.div_ceil(tile) + n * m.div_ceil(tile))), "{}", rung.rung.name);
-    }
+    let (rung, tile, depth) = (&fp32::launches::RUNG, fp32::TILE, fp32::DEPTH);
+    let bytes = "4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads";
+    states(&rung.rung, &format!("{bytes}; ⌈k/DEPTH⌉ barriers per block; one launch"));
+    let (m, n, k) = (tile + 2, 2 * tile + 4, depth + 4);
+    let launch = of(rung, (m, n, k));
+    launch.has_barriers(k.div_ceil(depth));
+    assert_eq!(launch.read, 4 * u64::from(k * (m * n.div_ceil(tile) + n * m.div_ceil(tile))));
+}
+
+/// Small tiles, of which the last of each row and column are not full.
+#[test]
+fn products_in_f64() {
+    use rungs_kernels::products::fp64;
+    let rung = &fp64::launches::RUNG;
+    let bytes = "8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads";
+    states(&rung.rung, &format!("{bytes}; ⌈k/DEPTH⌉ + 1 barriers per block; one launch"));
+    let (m, n, k) = (66, 36, 2 * fp64::DEPTH + 4);
+    let mut cost = cost_of_product_of(rung, (m, n, k), 1f64, f64::from);
+    assert_eq!(cost.launches.len(), 1);
+    let launch = cost.launches.remove(0);
+    launch.has_barriers(k.div_ceil(fp64::DEPTH) + 1);
+    assert_eq!(launch.read, 8 * u64::from(k * (m * n.div_ceil(32) + n * m.div_ceil(64))));
+    assert_eq!(launch.written, 8 * u64::from(m * n));
 }
 
 /// Two rows of tiles and three columns, the last of each not full. They are two for each multiprocessor, and small ones

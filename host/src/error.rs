@@ -1,9 +1,13 @@
 //! All errors, each with one message and one exit code.
 
+use crate::data::Room;
 use crate::engine::cuda::CudaError;
 use simt::launcher::Failed;
 use simt::sim::{LaunchError, plural};
 use std::io;
+
+/// How the simulator begins a refusal for want of memory.
+const NO_ROOM: &str = "the host has no room for ";
 
 /// The result of a function of this library.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -27,7 +31,8 @@ pub enum Error {
         /// The cause and the remedy.
         what: String,
     },
-    /// A file or the standard output could not be written. A file that was there before is unchanged.
+    /// A file or the standard output could not be written. A file that was there before is unchanged, unless it could
+    /// not be replaced and was written in place.
     #[error("cannot write {path}: {what}")]
     Write {
         /// The file as the user named it, or "standard output".
@@ -49,20 +54,22 @@ pub enum Error {
     #[error("{0}")]
     Cuda(String),
     /// More memory was requested than is free.
-    #[error("{what} would take {}, but {} are free: ask for fewer elements", bytes(*.asked), bytes(*.have))]
+    #[error("{what} would take {}, {}: ask for fewer elements", bytes(*.asked), room_text(*.have))]
     OutOfMemory {
         /// The purpose of the memory, as "268435456 keys of u32".
         what: String,
         /// Bytes requested; `u64::MAX` stands for any larger number too.
         asked: u64,
-        /// Bytes free.
-        have: u64,
+        /// What is free; `None` if the system refused memory that its figures promise.
+        have: Option<Room>,
     },
     /// Some of the results of one call differ from their oracles, or rungs failed; each was reported.
-    #[error("{}", wrong_text(*.wrong, *.of, .first))]
+    #[error("{}", wrong_text(*.wrong, *.failed, *.of, .first))]
     Wrong {
         /// The number of wrong results.
         wrong: usize,
+        /// The number of runs that failed, and so have no result.
+        failed: usize,
         /// The number of all results.
         of: usize,
         /// The message of the first of them: rung, element, result and expected value.
@@ -98,11 +105,13 @@ pub enum Error {
 impl From<CudaError> for Error {
     fn from(error: CudaError) -> Self {
         match error {
-            CudaError::NoDriver(_) | CudaError::NoDevice { .. } | CudaError::NoPtx { .. } => {
-                Self::NoDevice(error.to_string())
-            }
+            CudaError::NoDriver(_)
+            | CudaError::NoDevice { .. }
+            | CudaError::NoPtx { .. }
+            | CudaError::OldDriver { .. } => Self::NoDevice(error.to_string()),
             CudaError::OutOfMemory { asked, free } => {
-                Self::OutOfMemory { what: "memory of the GPU".into(), asked, have: free }
+                let have = Some(Room { bytes: free, of: "the GPU's memory" });
+                Self::OutOfMemory { what: "this".into(), asked, have }
             }
             other => Self::Cuda(other.to_string()),
         }
@@ -135,36 +144,58 @@ impl From<Error> for Failed {
     }
 }
 
+fn room_text(have: Option<Room>) -> String {
+    match have {
+        Some(Room { bytes: have, of }) => format!("but {} are free of {of}", bytes(have)),
+        None => "which the system refuses".into(),
+    }
+}
+
 fn found_text(count: usize) -> String {
     format!("the check found {count} {}", plural(count as u64, "mistake"))
 }
 
 /// A single result needs no count.
-fn wrong_text(wrong: usize, of: usize, first: &str) -> String {
-    match (wrong, of) {
-        (_, 1) => first.into(),
-        (1, _) => format!("1 of {of} results is wrong: {first}"),
-        _ => format!("{wrong} of {of} results are wrong; the first: {first}"),
+fn wrong_text(wrong: usize, failed: usize, of: usize, first: &str) -> String {
+    let runs = plural(failed as u64, "run");
+    match (wrong, failed) {
+        _ if of == 1 => first.into(),
+        (1, 0) => format!("1 of {of} results is wrong: {first}"),
+        (_, 0) => format!("{wrong} of {of} results are wrong; the first: {first}"),
+        (0, 1) => format!("1 of {of} runs failed: {first}"),
+        (0, _) => format!("{failed} of {of} runs failed; the first: {first}"),
+        _ => format!(
+            "of {of} results {wrong} {} wrong, and {failed} {runs} failed; the first: {first}",
+            if wrong == 1 { "is" } else { "are" }
+        ),
     }
 }
 
 impl Error {
-    /// Reports that some of `of` results are wrong; `wrong` has one message for each of them.
+    /// Reports that some of `of` results are wrong, or that runs failed; `messages` has one for each of them.
     ///
     /// # Errors
-    /// [`Error::Wrong`] unless `wrong` is empty.
-    pub fn wrong<'a>(wrong: impl IntoIterator<Item = &'a str>, of: usize) -> Result<()> {
-        let mut wrong = wrong.into_iter();
-        let Some(first) = wrong.next().map(String::from) else { return Ok(()) };
-        Err(Self::Wrong { wrong: 1 + wrong.count(), of, first })
+    /// [`Error::Wrong`] unless `messages` is empty.
+    pub fn wrong<'a>(messages: impl IntoIterator<Item = &'a str>, of: usize) -> Result<()> {
+        let messages: Vec<&str> = messages.into_iter().collect();
+        let Some(first) = messages.first().map(|first| String::from(*first)) else { return Ok(()) };
+        let wrong = messages.iter().filter(|message| Self::is_mismatch(message)).count();
+        Err(Self::Wrong { wrong, failed: messages.len() - wrong, of, first })
+    }
+
+    /// Whether this is the message of an [`Error::Mismatch`]. A run that failed has no result that could be wrong.
+    pub fn is_mismatch(message: &str) -> bool {
+        message.contains(" is wrong at ")
     }
 
     /// The program's exit code: 1 a result was wrong, 2 the call was unusable, 3 no such device, 4 a file could not be
     /// read or written, 5 another member of a group failed or did not answer. (0 is done and verified.)
     ///
-    /// A failing launch and a failing driver call are 1: a broken kernel fails so.
+    /// A failing launch and a failing driver call are 1: a broken kernel fails so. A launch that the simulator has no
+    /// memory for is 2.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Launch(LaunchError::Refused { why, .. }) if why.starts_with(NO_ROOM) => 2,
             Self::Mismatch { .. } | Self::Wrong { .. } | Self::Found { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
             Self::Usage(_) | Self::OutOfMemory { .. } => 2,
             Self::NoDevice(_) => 3,
@@ -263,12 +294,22 @@ mod tests {
         assert_eq!(wrong(1, 3).to_string(), format!("1 of 3 results is wrong: {text}"));
         assert_eq!(wrong(2, 3).to_string(), format!("2 of 3 results are wrong; the first: {text}"));
         assert_eq!(wrong(2, 3).exit_code(), 1);
-        let memory = Error::OutOfMemory { what: "3 keys of u32".into(), asked: 3 << 30, have: 12 };
+        let of = |messages: &[&str]| Error::wrong(messages.iter().copied(), 75).unwrap_err().to_string();
+        assert_eq!(of(&["a b failed: c"]), "1 of 75 runs failed: a b failed: c");
+        assert_eq!(of(&["a b failed: c", "d e failed: c"]), "2 of 75 runs failed; the first: a b failed: c");
+        let both = of(&["a b failed: c", &text, "d e failed: c"]);
+        assert_eq!(both, "of 75 results 1 is wrong, and 2 runs failed; the first: a b failed: c");
+        let memory = |have| Error::OutOfMemory { what: "3 keys of u32".into(), asked: 3 << 30, have };
+        let refused = "3 keys of u32 would take 3.0 GiB, which the system refuses: ask for fewer elements";
+        assert_eq!(memory(None).to_string(), refused);
+        let memory = memory(Some(Room { bytes: 12, of: "the machine's memory" }));
         assert_eq!(
             memory.to_string(),
-            "3 keys of u32 would take 3.0 GiB, but 12 bytes are free: ask for fewer elements"
+            "3 keys of u32 would take 3.0 GiB, but 12 bytes are free of the machine's memory: ask for fewer elements"
         );
         assert_eq!(memory.exit_code(), 2);
+        let refused = |why: &str| Error::Launch(LaunchError::Refused { kernel: "k", why: why.into() }).exit_code();
+        assert_eq!((refused("the host has no room for 1024 simulated threads: x"), refused("2000 threads")), (2, 1));
         assert_eq!(Error::NoDevice(String::new()).exit_code(), 3);
         assert_eq!(Error::reading("a", &io::ErrorKind::NotFound.into()).exit_code(), 4);
         assert!(matches!(Error::printing(&io::ErrorKind::BrokenPipe.into()), Error::ClosedPipe { .. }));

@@ -12,6 +12,9 @@
 //!
 //! Several devices that work on one problem are the package `rungs-group`; the program is `rungs-cli`.
 
+// Whoever prints in a library ends programs whose standard streams are closed or full.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod data;
 pub mod engine;
 pub mod error;

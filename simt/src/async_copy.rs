@@ -1,15 +1,15 @@
-//! Copies from global to shared memory that a thread starts and does not wait for (compute capability 8.0).
+//! Asynchronous copies from global to shared memory, `cp.async` (compute capability 8.0).
 //!
-//! A thread closes groups of its copies with [`commit`], and waits for groups, oldest first, with [`wait`]. The copied
-//! data is then there for that thread; other threads see it behind a barrier of the block.
+//! A thread closes groups of its copies with [`commit`], and waits for groups, oldest first, with [`wait`]. That
+//! thread can then read the copied data; other threads can read it after a block barrier.
 
 use crate::global::checked;
 use crate::machine::Machine;
 use crate::{Backend, Global, Scalar, Shared};
 
 /// Starts to copy element `j` of `from` to element `i` of `to`, or to make that zero if the element is not `inside`.
-/// `j` has to be in view only if it is. Elements of less than 4 bytes are loaded and stored: the instruction takes
-/// none.
+/// `j` has to be in view only if it is. The instruction does not support elements of less than 4 bytes; they
+/// are loaded and stored.
 #[inline(always)]
 #[track_caller]
 pub fn element<T: Scalar>(to: Shared<T>, i: u32, from: Global<T>, j: u32, inside: bool) {

@@ -1,16 +1,15 @@
-//! Copies of whole ranges between global and shared memory, by the copy engine while the threads continue (compute
-//! capability 9.0).
+//! Copies of whole ranges between global and shared memory, by TMA while the threads continue (compute capability 9.0).
 //!
-//! Both sides start at multiples of 16 bytes, and so does the length. The engine reads and writes memory past the
-//! threads (the "async proxy"): [`fence`] stands between what threads did to shared memory and a copy that follows.
+//! Both sides start at multiples of 16 bytes, and so does the length. TMA accesses memory through the async
+//! proxy: call [`fence`] between the threads' accesses to shared memory and a copy that follows.
 
 use crate::global::checked;
 use crate::machine::Machine;
 use crate::mbarrier::Mbarrier;
 use crate::{Backend, Global, Scalar, Shared};
 
-/// Starts to copy all of `from` to `to`, of the same length. At its end its bytes are counted at `barrier`, where they
-/// have been announced ([`Mbarrier::arrive_expecting`]).
+/// Starts to copy all of `from` to `to`, of the same length. On completion `barrier` counts its bytes, which
+/// [`Mbarrier::arrive_expecting`] has announced there.
 #[inline(always)]
 #[track_caller]
 pub fn load<T: Scalar>(to: Shared<T>, from: Global<T>, barrier: Mbarrier) {
@@ -36,6 +35,7 @@ pub fn commit() {
 
 /// Waits until all but the thread's last `N` groups have read their source, which may then be written again.
 #[inline(always)]
+#[track_caller]
 pub fn wait_read<const N: u32>() {
     Backend::bulk_wait_read::<N>()
 }
@@ -43,6 +43,7 @@ pub fn wait_read<const N: u32>() {
 /// Orders what the thread did to shared memory before the copies that follow. Each thread that wrote calls it, and
 /// only then tells the thread that starts the copy.
 #[inline(always)]
+#[track_caller]
 pub fn fence() {
     Backend::fence_async_shared()
 }

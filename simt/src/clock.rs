@@ -3,7 +3,7 @@
 use crate::Backend;
 use crate::machine::Machine;
 
-/// The multiprocessor's cycle counter. Each multiprocessor has its own: differences are meaningful only between
+/// The SM's cycle counter. Each SM has its own: differences are meaningful only between
 /// readings of threads that ran on the same one. The simulator counts nanoseconds of the host instead.
 #[inline(always)]
 pub fn clock() -> u64 {

@@ -1,7 +1,7 @@
-//! Clusters: blocks that run at the same time and see each other's shared memory (compute capability 9.0).
+//! Clusters: blocks that run at the same time and access each other's shared memory (compute capability 9.0).
 //!
-//! A kernel declared with `#[kernel(sm_90, cluster = 2)]` runs in clusters of two blocks that follow each other along
-//! x; the grid has whole clusters. A block names another by its rank. Four things reach across:
+//! A kernel declared with `#[kernel(sm_90, cluster = 2)]` runs in clusters of two blocks that are neighbours along x;
+//! the grid must consist of whole clusters. A block addresses another by its rank. Four operations cross blocks:
 //!
 //! - [`sync`] is the barrier of all threads of all blocks of the cluster;
 //! - [`Mbarrier::arrive_at`](crate::mbarrier::Mbarrier::arrive_at) arrives at another block's barrier, which then waits
@@ -9,9 +9,9 @@
 //! - [`TensorMap::load_multicast`](crate::tensor_map::TensorMap::load_multicast) copies one box to several blocks;
 //! - [`Remote`] is a view of another block's shared memory, for reading.
 //!
-//! What reaches a block has to find it there. Before the first such call all threads pass [`sync`], behind which every
-//! block has begun and has initialised its barriers. Before a block ends, nothing may be under way to it: a block that
-//! cannot know that otherwise passes [`sync`] at its end.
+//! A block must be running while others access it. So before the first such call all threads call [`sync`], after which
+//! every block has started and has initialised its barriers. A block must not exit while an arrival or a copy to it is
+//! in flight; if it cannot know this otherwise, it calls [`sync`] at its end.
 
 use crate::global::checked;
 use crate::machine::{Machine, Register};
@@ -40,9 +40,9 @@ pub fn sync() {
 
 /// A view of `len` elements of the shared memory of a block of the cluster, which may be the thread's own: for reading.
 ///
-/// What another block wrote is seen behind [`sync`], which both blocks pass between the writes and the reads; and a
-/// block whose memory others read passes [`sync`] after their reads, before it writes there again or ends. Bounds are
-/// checked as for [`Shared`]. The simulator's statistics do not count these reads.
+/// To see another block's writes, both blocks call [`sync`] between the writes and the reads. A block whose memory
+/// others read calls [`sync`] after their reads, before it writes there again or exits. Bounds are checked as for
+/// [`Shared`]. The simulator's statistics do not count these reads.
 pub struct Remote<T> {
     /// As the cluster knows it.
     address: u32,
@@ -73,7 +73,7 @@ impl<T: Scalar> Remote<T> {
         self.len
     }
 
-    /// Whether there is nothing in view.
+    /// Whether the view is empty.
     #[inline(always)]
     pub const fn is_empty(self) -> bool {
         self.len == 0

@@ -11,7 +11,7 @@ pub struct Geometry {
     pub shared_bytes: u32,
     /// Whether the launch may begin while the one before it ends (programmatic dependent launch). The kernel itself
     /// waits for its predecessor, with [`grid::wait_for_previous`](crate::grid::wait_for_previous); a machine that
-    /// cannot do this runs one launch after the other.
+    /// cannot do this runs launches one at a time.
     pub overlapping: bool,
     /// Whether all blocks run at the same time, because they wait for each other (cooperative launch). A machine that
     /// has no room for them refuses the launch.
@@ -50,7 +50,7 @@ impl Geometry {
         Self { together: true, ..self }
     }
 
-    /// Whether there is nothing to launch.
+    /// Whether the grid is empty.
     pub const fn is_empty(&self) -> bool {
         self.grid[0] == 0 || self.grid[1] == 0 || self.grid[2] == 0
     }

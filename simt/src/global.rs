@@ -7,19 +7,17 @@ use crate::scalar::{AtomicScalar, Scalar};
 
 /// A view of `len` elements of global memory: a pointer and a length, copied freely.
 ///
-/// An access is in bounds or it ends the kernel: always on the simulator, on the GPU in PTX built with `--checked`
-/// (without it the length is not checked).
+/// An access out of bounds ends the kernel: always on the simulator, and on the GPU in PTX built with `--checked`.
+/// Other PTX does not check the length.
 ///
-/// Several threads may hold the same view. A word that one thread writes while another may read or write it is accessed
-/// with the atomic methods on both sides; [`Global::load`] with `Order::Relaxed` is enough if only the word itself
-/// matters; a thread that waits in a loop calls it. To the compiler for the GPU, [`Global::get`] and [`Global::set`]
-/// are ordinary accesses: between two barriers, fences or atomic accesses it may merge them, move them or do them once
-/// for a whole loop, and the value of a racing read is undefined. The simulator returns some value that was there.
-/// Atomic loads in place of plain ones are not a solution: they become `ld.relaxed.sys`, which bypasses the first-level
-/// cache.
+/// Several threads may hold the same view. If one thread writes a word while another may read or write it, both must
+/// use the atomic methods. [`Global::load`] with `Order::Relaxed` is enough if only the word itself matters, for
+/// example in a loop that polls it. To the compiler for the GPU, [`Global::get`] and [`Global::set`] are ordinary
+/// accesses: between two barriers, fences or atomic accesses it may merge them, move them or hoist them out of a loop,
+/// and the value of a racing read is undefined. The simulator returns some value that the word held. Atomic loads are
+/// no replacement for all plain ones: they become `ld.relaxed.sys`, which bypasses L1.
 ///
-/// Only kernels access memory through a view. On the host every access panics: the memory is the device's, and the
-/// address means nothing there.
+/// Only kernels access memory through a view. On the host every access panics, because the address is the device's.
 pub struct Global<T> {
     ptr: *mut T,
     len: u32,
@@ -80,19 +78,19 @@ impl<T: Scalar> Global<T> {
         self.len
     }
 
-    /// Whether there is nothing in view.
+    /// Whether the view is empty.
     #[inline(always)]
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// The address of the first element, for one's own kernels and libraries.
+    /// The address of the first element, for your own kernels and libraries.
     #[inline(always)]
     pub const fn as_ptr(self) -> *mut T {
         self.ptr
     }
 
-    /// Element `i`, which no other thread writes meanwhile.
+    /// Reads element `i`, which no other thread may write at the same time.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, i: u32) -> T {
@@ -100,7 +98,7 @@ impl<T: Scalar> Global<T> {
         unsafe { Backend::load_global(self.at(i)) }
     }
 
-    /// Element `i`, as data that is used once: it leaves the caches first.
+    /// Reads element `i` as data that is used once: the caches evict it first.
     #[inline(always)]
     #[track_caller]
     pub fn get_streaming(self, i: u32) -> T {
@@ -108,7 +106,7 @@ impl<T: Scalar> Global<T> {
         unsafe { Backend::load_global_streaming(self.at(i)) }
     }
 
-    /// Makes element `i`, which no other thread reads or writes meanwhile, equal to `value`.
+    /// Writes `value` to element `i`, which no other thread may read or write at the same time.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, i: u32, value: T) {
@@ -126,7 +124,7 @@ impl<T: Scalar> Global<T> {
         Self { ptr: self.ptr.wrapping_add(start as usize), len, ..self }
     }
 
-    /// The same bytes as elements of another type; a last incomplete element is left out.
+    /// The same bytes as elements of another type; an incomplete last element is dropped.
     ///
     /// More elements than a `u32` can count are refused in builds that refuse indices out of bounds.
     #[inline(always)]
@@ -155,14 +153,14 @@ impl<T: Scalar> Global<T> {
         self.load_pack(i, Cache::Default)
     }
 
-    /// [`Global::get_pack`] of data that is used once: it leaves the caches first.
+    /// [`Global::get_pack`] of data that is used once: the caches evict it first.
     #[inline(always)]
     #[track_caller]
     pub fn get_pack_streaming(self, i: u32) -> T::Pack {
         self.load_pack(i, Cache::Streaming)
     }
 
-    /// [`Global::get_pack`] of data that is not written during the kernel; bypasses the first-level cache.
+    /// [`Global::get_pack`] of data that is not written during the kernel; bypasses L1.
     #[inline(always)]
     #[track_caller]
     pub fn get_pack_read_only(self, i: u32) -> T::Pack {

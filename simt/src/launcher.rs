@@ -1,7 +1,7 @@
 //! The interface between a sequence of launches and the machine that it runs on.
 //!
-//! A rung's launches stand beside its kernels, written against [`Launcher`]: a stream of a GPU, the simulator, or a
-//! machine that only counts. The sequence allocates scratch memory, reads the device's limits if its geometry depends
+//! A rung's launches are in the same file as its kernels, written against [`Launcher`]: a GPU stream, the simulator, or
+//! a machine that only counts. The sequence allocates scratch memory, reads the device's limits if its geometry depends
 //! on them, and launches.
 
 use crate::kernel::{Arguments, Kernel, Parameters};
@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 /// The limits of the device that geometry can depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Multiprocessors of a GPU; cores that the simulator uses.
+    /// SMs of a GPU; cores that the simulator uses.
     pub multiprocessors: u32,
     /// Bytes of shared memory per block, static and dynamic together.
     pub shared_per_block: u32,

@@ -1,29 +1,28 @@
-//! The API that kernels call, with three machines below it.
+//! The API that GPU kernels call: threads, warps, memory, barriers, copies, tensor cores.
 //!
-//! A kernel is written once against this crate. Compiled for `nvptx64-nvidia-cuda` each call is an instruction or two
-//! of PTX; on any other target the same calls run on a simulator ([`sim`]), which needs no GPU and reports what a GPU
-//! would leave undefined. The machines differ only in how they implement the trait in `machine.rs`, so the compiler
-//! compares the backends.
+//! You write a kernel once. For the target `nvptx64-nvidia-cuda` each call compiles to one or two PTX instructions. On
+//! any other target the same kernel runs on a CPU simulator ([`sim`]), which needs no GPU and reports behaviour that is
+//! undefined on one: races, missed barriers, accesses out of bounds. Each of the three backends (rustc, rust-cuda,
+//! simulator) implements the trait in `machine.rs`, so the compiler checks that they offer the same calls.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
-//! | [`warpgroup`] | what four warps do together: products, registers given back or taken |
-//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | attributes of a kernel's function and of a struct that it
-//! takes |
+//! | [`warpgroup`] | tensor-core products (`wgmma`) and register reallocation (`setmaxnreg`) of four warps |
+//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | attributes of kernels and their struct arguments |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
-//! | [`grid`] | overlap of a launch with the one before |
-//! | [`async_copy`] | copies to shared memory that a thread does not wait for |
-//! | [`mbarrier`], [`bulk`], [`tensor_map`] | barriers that count bytes, and copies that they count |
-//! | [`cluster`] | blocks that see each other's shared memory |
+//! | [`grid`] | programmatic dependent launch (PDL): a launch overlaps with the previous one |
+//! | [`async_copy`] | asynchronous copies to shared memory (`cp.async`) |
+//! | [`mbarrier`], [`bulk`], [`tensor_map`] | mbarriers, bulk copies and TMA |
+//! | [`cluster`] | clusters: blocks that access each other's shared memory |
 //! | [`clock`] | cycle counter, global timer, sleep |
-//! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
-//! | [`mma`] | products of small matrices on the tensor cores |
+//! | [`Geometry`], [`launcher`] | launches from the host: grid and block sizes, and where they run |
+//! | [`mma`] | tensor-core products of one warp (`mma.sync`) |
 //! | [`math`] | fused multiply-add, conversions |
 //!
-//! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
+//! Where `cuda_std` has a function, ours has the same name, so rust-cuda code looks familiar.
 
 // Miri cannot switch stacks, so it runs no kernel. The unsafe code below that, memory and parameters, has tests for it:
 // cargo xtask miri.

@@ -75,7 +75,7 @@ pub(crate) enum Cache {
     Default,
     /// The data is used once: first to be evicted.
     Streaming,
-    /// The data is not written during the kernel; bypasses the first-level cache.
+    /// The data is not written during the kernel; bypasses L1.
     ReadOnly,
 }
 
@@ -212,13 +212,16 @@ pub(crate) trait Machine {
     /// `address` lies in the block's shared memory, with room for a `T`, and is aligned for it.
     #[track_caller]
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
+    #[track_caller]
     fn fence(order: Order, scope: Scope);
+    fn fence_sc(scope: Scope);
 
     #[track_caller]
     fn release_registers<const N: u32>();
     #[track_caller]
     fn claim_registers<const N: u32>();
 
+    #[track_caller]
     fn wait_for_previous_grid();
     fn let_next_grid_start();
 
@@ -250,6 +253,7 @@ pub(crate) trait Machine {
     /// `address` is that of a barrier of the block.
     #[track_caller]
     unsafe fn mbarrier_try_wait_cluster(address: u32, parity: u32) -> bool;
+    #[track_caller]
     fn fence_mbarrier_init();
     /// # Safety
     /// `from` is valid for reads of `bytes` bytes, `to` lies in the block's shared memory with room for them; both and
@@ -280,7 +284,9 @@ pub(crate) trait Machine {
     /// `map` is the address of a map among the kernel's parameters.
     unsafe fn prefetch_map(map: *const u64);
     fn bulk_commit();
+    #[track_caller]
     fn bulk_wait_read<const N: u32>();
+    #[track_caller]
     fn fence_async_shared();
 
     /// # Safety

@@ -1,9 +1,9 @@
-//! Barriers in shared memory that count threads and bytes (compute capability 9.0).
+//! Mbarriers: barriers in shared memory that count threads and bytes (compute capability 9.0).
 //!
-//! A barrier goes through phases. A phase ends when it has had the number of arrivals set by [`Mbarrier::init`], and
-//! when all bytes that [`Mbarrier::arrive_expecting`] announced have been copied. A waiting thread names the parity of
-//! the phase (0 for the first, 1 for the second, 0 for the third …) and continues when that phase has ended. It then
-//! sees the writes of every thread before its arrival, and the copied data.
+//! A barrier runs through phases. A phase completes after the number of arrivals set by [`Mbarrier::init`], and after
+//! all bytes that [`Mbarrier::arrive_expecting`] announced have been copied. A waiting thread names the parity of the
+//! phase (0 for the first, 1 for the second, 0 for the third …) and continues when that phase is complete. It then sees
+//! the writes of every thread before its arrival, and the copied data.
 
 use crate::machine::{MBARRIER_MAX, Machine};
 use crate::{Backend, Shared};
@@ -18,7 +18,7 @@ impl Mbarrier {
     /// Most arrivals, and most bytes, that a phase can wait for.
     pub const MAX: u32 = MBARRIER_MAX;
 
-    /// The barrier in word `i` of `words`. Nothing else is ever done with that word.
+    /// The barrier in word `i` of `words`. The kernel must not use that word for anything else.
     #[inline(always)]
     #[track_caller]
     pub fn at(words: Shared<u64>, i: u32) -> Self {
@@ -104,8 +104,9 @@ impl Mbarrier {
     }
 }
 
-/// Makes initialised barriers known to the copy engine. The thread that called [`Mbarrier::init`] calls it.
+/// Makes initialised barriers known to TMA. The thread that called [`Mbarrier::init`] calls it.
 #[inline(always)]
+#[track_caller]
 pub fn fence_init() {
     Backend::fence_mbarrier_init()
 }

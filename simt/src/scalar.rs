@@ -100,7 +100,7 @@ pub trait Lies {
     const ACROSS: bool;
 }
 
-/// A row of the tile is a row of the operand, of [`Tile::DEPTH`](crate::warpgroup::Tile::DEPTH) elements along k.
+/// A row of the tile is a row of the operand, of [`Tile::DEPTH`](crate::warpgroup::Tile::DEPTH) elements: K-major.
 #[derive(Clone, Copy, Debug)]
 pub struct Along;
 

@@ -12,8 +12,8 @@ use core::marker::PhantomData;
 /// Declared with [`shared!`](crate::shared) (static) or [`Shared::dynamic`]. Bounds are checked as for
 /// [`crate::Global`]. The content is unspecified when a block begins.
 ///
-/// A racing read returns some value that was there, on the GPU too; but a plain load between two barriers, fences,
-/// stores or atomic accesses may be done once for several, so a thread that waits in a loop calls [`Shared::load`].
+/// A racing read returns some value that the word held, on the GPU too. But between two barriers, fences, stores or
+/// atomic accesses the compiler may merge plain loads, so a thread that polls in a loop must call [`Shared::load`].
 pub struct Shared<T> {
     address: u32,
     len: u32,
@@ -70,7 +70,7 @@ impl<T: Scalar> Shared<T> {
         self.len
     }
 
-    /// Whether there is nothing in view.
+    /// Whether the view is empty.
     #[inline(always)]
     pub const fn is_empty(self) -> bool {
         self.len == 0
@@ -90,7 +90,7 @@ impl<T: Scalar> Shared<T> {
         unsafe { Backend::load_shared(self.at(i)) }
     }
 
-    /// Makes element `i` equal to `value`.
+    /// Writes `value` to element `i`.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, i: u32, value: T) {
@@ -109,7 +109,7 @@ impl<T: Scalar> Shared<T> {
         unsafe { Self::at_address(self.address + start * size_of::<T>() as u32, len) }
     }
 
-    /// The same bytes as elements of another type; a last incomplete element is left out.
+    /// The same bytes as elements of another type; an incomplete last element is dropped.
     #[inline(always)]
     #[track_caller]
     pub fn cast<U: Scalar>(self) -> Shared<U> {
@@ -203,7 +203,7 @@ macro_rules! shared {
             fn view() -> $crate::Shared<$t> {
                 const LEN: u32 = ($n) as u32;
                 let address = $crate::shared_array_address!($name: [$t; LEN]);
-                // SAFETY: that of an array of so many elements, on a multiple of 16 bytes.
+                // SAFETY: that of an array of the given number of elements, on a multiple of 16 bytes.
                 unsafe { $crate::Shared::at_address(address, LEN) }
             }
         }

@@ -1,4 +1,4 @@
-//! Matrices in global memory as the copy engine knows them: copies of boxes, past the threads (compute capability 9.0).
+//! Matrices in global memory as TMA knows them: copies of boxes, past the threads (compute capability 9.0).
 //!
 //! A launch that copies boxes of a matrix takes a view of the matrix too, or of memory around it, so that the call says
 //! what it works on: the simulator refuses boxes of matrices that lie in no view of the launch. A map of memory that is
@@ -118,7 +118,7 @@ impl<T> TensorMap<T> {
 }
 
 impl<T: Operand> TensorMap<T> {
-    /// Has the copy engine fetch the map, which the first copy would wait for otherwise.
+    /// Has TMA fetch the map, which the first copy would wait for otherwise.
     #[inline(always)]
     pub fn prefetch(self) {
         // SAFETY: the address is that of a parameter of 128 bytes.
@@ -226,7 +226,7 @@ mod host {
 
     impl Described {
         /// The row-major matrix of `rows` × `columns` at the start of a view, whose rows are `stride` elements apart,
-        /// for boxes of so many rows; none if the copy engine cannot take it: if it is empty, if its address or its
+        /// for boxes of so many rows; none if TMA cannot take it: if it is empty, if its address or its
         /// stride is no multiple of 16 bytes, or if rows overlap.
         ///
         /// # Panics
@@ -268,15 +268,14 @@ mod host {
             Some(all)
         }
 
-        /// Whether the copy engine has boxes of that size.
+        /// Whether TMA has boxes of that size.
         fn has_boxes(&self) -> bool {
             let counted = |number: &u32| (1..=MOST_ROWS).contains(number);
             let whole = |columns: &u32| u64::from(columns * self.element().1).is_multiple_of(ALIGNMENT);
             counted(&self.box_rows) && self.flat.as_ref().is_none_or(|columns| counted(columns) && whole(columns))
         }
 
-        /// The first address of the matrix, and the bytes from there to its end; none if the copy engine cannot take
-        /// it.
+        /// The first address of the matrix, and the bytes from there to its end; none if TMA cannot take it.
         pub(crate) fn range(&self) -> Option<[u64; 2]> {
             let &Self { address, rows, columns, stride, .. } = self;
             // Places are signed numbers; a box that begins inside ends before the last of them.

@@ -38,7 +38,7 @@ registers! {
     grid_dim_y = GridDimY;
     /// Blocks of the grid along z.
     grid_dim_z = GridDimZ;
-    /// The multiprocessor that the thread runs on; the simulator has one and says 0.
+    /// The SM that the thread runs on; the simulator has one and says 0.
     multiprocessor = Multiprocessor;
 }
 
@@ -55,30 +55,30 @@ pub fn grid_threads_1d() -> u32 {
     grid_dim_x().wrapping_mul(block_dim_x())
 }
 
-/// Waits until every thread of the block is here; after it all threads see the writes of all threads before it.
+/// Waits until every thread of the block arrives. After it, all threads see the writes that any of them made before it.
 ///
-/// Every thread of the block must reach the same call, also those with nothing left to do.
+/// Every thread of the block must reach the same call, even those without work.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads() {
     Backend::sync_threads()
 }
 
-/// [`sync_threads`], and returns how many threads came with a true `predicate`.
+/// [`sync_threads`], and returns the number of threads whose `predicate` is true.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_count(predicate: bool) -> u32 {
     Backend::sync_threads_vote(Vote::Count, predicate)
 }
 
-/// [`sync_threads`], and returns whether all threads came with a true `predicate`.
+/// [`sync_threads`], and returns whether `predicate` is true for all threads.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_and(predicate: bool) -> bool {
     Backend::sync_threads_vote(Vote::And, predicate) != 0
 }
 
-/// [`sync_threads`], and returns whether any thread came with a true `predicate`.
+/// [`sync_threads`], and returns whether `predicate` is true for any thread.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_or(predicate: bool) -> bool {

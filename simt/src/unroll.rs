@@ -32,7 +32,7 @@ pub fn four<T>(f: impl Fn(usize) -> T) -> [T; 4] {
     [0, 1, 2, 3].map(f)
 }
 
-/// `value`, about which the compiler loses all knowledge: expressions of it are computed anew.
+/// `value`, about which the compiler loses all knowledge: expressions of it are computed again.
 ///
 /// The compiler computes a common expression once and keeps it in a register. Where dozens of them live through
 /// several phases of a kernel (a test for each key, say), registers run out; computing them anew in each phase is

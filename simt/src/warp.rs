@@ -17,14 +17,13 @@ pub fn lane_id() -> u32 {
     Backend::register(crate::machine::Register::Lane)
 }
 
-/// The lanes that are running this instruction together with the caller, as far as the hardware knows: a hint, never
-/// a guarantee.
+/// The lanes that execute this instruction together with the caller: a hint from the hardware, never a guarantee.
 #[inline(always)]
 pub fn active_mask() -> u32 {
     Backend::active_mask()
 }
 
-/// Waits for the lanes of `mask`; after it they see each other's writes before it.
+/// Waits for the lanes of `mask`. After it, they see the writes that any of them made before it.
 #[inline(always)]
 #[track_caller]
 pub fn sync_warp(mask: u32) {
@@ -72,28 +71,28 @@ pub fn shuffle_xor<T: Scalar>(mask: u32, value: T, lanes: u32) -> T {
     shuffle_any(Shuffle::Xor, mask, value, lanes)
 }
 
-/// One bit per lane: those of `mask` with a true `predicate`.
+/// One bit per lane: set if the lane is in `mask` and its `predicate` is true.
 #[inline(always)]
 #[track_caller]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
     Backend::ballot(mask, predicate)
 }
 
-/// Whether all lanes of `mask` came with a true `predicate`.
+/// Whether `predicate` is true for all lanes of `mask`.
 #[inline(always)]
 #[track_caller]
 pub fn all(mask: u32, predicate: bool) -> bool {
     Backend::ballot(mask, predicate) == mask
 }
 
-/// Whether any lane of `mask` came with a true `predicate`.
+/// Whether `predicate` is true for any lane of `mask`.
 #[inline(always)]
 #[track_caller]
 pub fn any(mask: u32, predicate: bool) -> bool {
     Backend::ballot(mask, predicate) != 0
 }
 
-/// The lanes of `mask` whose value has the caller's bits.
+/// The lanes of `mask` whose value has the same bits as the caller's.
 #[inline(always)]
 #[track_caller]
 pub fn match_any<T: Scalar>(mask: u32, value: T) -> u32 {
@@ -126,9 +125,9 @@ reductions! {
     reduce_min_i32: i32 = MinSigned;
     /// The largest signed value over the lanes of `mask`.
     reduce_max_i32: i32 = MaxSigned;
-    /// The bits that all lanes of `mask` have.
+    /// The bitwise and over the lanes of `mask`.
     reduce_and: u32 = And;
-    /// The bits that any lane of `mask` has.
+    /// The bitwise or over the lanes of `mask`.
     reduce_or: u32 = Or;
     /// The exclusive or over the lanes of `mask`.
     reduce_xor: u32 = Xor;

@@ -1,30 +1,30 @@
-//! What four warps do together, of which the first has a number that is a multiple of 4 (compute capability 9.0 alone,
-//! PTX for `sm_90a`).
+//! Warpgroups: four consecutive warps, the first at a multiple of 4, that multiply on the tensor cores (`wgmma`) and
+//! move registers (`setmaxnreg`). Compute capability 9.0 only, in PTX for `sm_90a`.
 //!
 //! # Registers
 //!
-//! A kernel is compiled for as many registers per thread as fit all threads of its blocks. Where some warps need few,
-//! they give theirs back, and others take more. The kernel is declared with `max_threads` and `min_blocks`, or ptxas
-//! ignores the calls.
+//! ptxas gives every thread of a kernel the same number of registers. If some warps need few, they can release theirs,
+//! and other warps acquire them. The kernel must be declared with `max_threads` and `min_blocks`, or ptxas ignores the
+//! calls.
 //!
 //! # Products
 //!
-//! The four warps also multiply together, on the tensor cores, from [`Tile`]s in shared memory: [`multiply_add`],
-//! [`multiply_add_split`] and others compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which
-//! are columns of the product. Rows of both are 128 bytes along k ([`Tile::DEPTH`] elements). Each thread has the sums
-//! of one in 128 elements of the product. With g = lane / 4, t = lane % 4 and w the number of the warp in its group,
-//! sum 4·j + 2·h + e is that of
+//! A warpgroup also multiplies [`Tile`]s in shared memory on the tensor cores: [`multiply_add`], [`multiply_add_split`]
+//! and others compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which are columns of the product. Both are
+//! K-major: a row has 128 bytes of K ([`Tile::DEPTH`] elements). Each thread has the sums of one in 128 elements of the
+//! product. With g = lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
 //!
 //! | row | column |
 //! | --- | --- |
 //! | 16·w + 8·h + g | 8·j + 2·t + e |
 //!
 //! Elements are [`bf16`], [`f16`](crate::f16) or `f32`, of which the tensor cores see what is in a
-//! [`Tf32`](crate::mma::Tf32). They cut sums off instead of rounding them; on the simulator as [`crate::mma`] says, of
-//! sixteen products at once if elements have 16 bits. They read shared memory by the async proxy, as bulk copies write
-//! it: [`crate::bulk::fence`] stands between what threads wrote and a product. The instruction for that, `wgmma`, goes
-//! on while the threads continue; here a call returns when the products are made, and two groups fill each other's
-//! gaps.
+//! [`Tf32`](crate::mma::Tf32). They truncate sums instead of rounding them; the simulator does as [`crate::mma`] says,
+//! for sixteen products at once if elements have 16 bits.
+//!
+//! The tensor cores read shared memory through the async proxy, as bulk copies do. So call [`crate::bulk::fence`]
+//! between the threads' writes and a product. The instruction, `wgmma`, is asynchronous; here a call returns when the
+//! products are done, and two warpgroups hide each other's latency.
 
 use crate::machine::{Machine, Sum};
 use crate::mma::{FragmentA, Tf32};
@@ -55,7 +55,7 @@ impl<T> Clone for Tile<T> {
 impl<T> Copy for Tile<T> {}
 
 impl<T: Operand> Tile<T> {
-    /// Elements along k of a tile.
+    /// Depth in K of a tile.
     pub const DEPTH: u32 = ROW / size_of::<T>() as u32;
 
     /// Where in a tile element `k` of a row is.

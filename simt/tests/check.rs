@@ -44,8 +44,9 @@ fn reverse(input: Global<u32>, output: Global<u32>, barrier: u32) {
 fn a_barrier_left_out() {
     let run = |barrier| kinds(move |gpu, a, b| gpu.launch(reverse, Geometry::linear(4, 256), (a, b, barrier)).unwrap());
     assert_eq!(run(1), []);
-    assert_eq!(run(0), [Kind::SharedRace, Kind::UninitialisedShared]);
-    assert_eq!(run(2), [Kind::SharedRace, Kind::UninitialisedShared], "a warp's barrier orders that warp alone");
+    // What is read too early was not written yet, and that is no mistake of its own.
+    assert_eq!(run(0), [Kind::SharedRace]);
+    assert_eq!(run(2), [Kind::SharedRace], "a warp's barrier orders that warp alone");
 }
 
 /// A finding names the array and the element, also behind other arrays and in elements of other sizes.

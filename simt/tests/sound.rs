@@ -191,7 +191,7 @@ fn dynamic_shared_memory_is_aligned() {
     let refused = |offset, kind| match run(offset, kind) {
         Err(LaunchError::Fault(f)) => {
             assert_eq!((f.kind, f.location().starts_with("simt/tests/sound.rs")), (Kind::Misaligned, true), "{f}");
-            assert!(f.what.starts_with("dynamic shared view at"), "{f}");
+            assert!(f.what.starts_with("dynamic shared view is not aligned"), "{f}");
         }
         other => panic!("{offset} {kind}: {other:?}"),
     };

@@ -9,11 +9,12 @@ use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::Operation;
-use rungs::engine::{Engine, ptx};
+use rungs::engine::{Engine, cuda, ptx};
 use rungs::plan::Plan;
 use rungs::vec::DeviceVec;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
 use std::ptr;
 use tempfile::TempDir;
@@ -33,12 +34,106 @@ fn main() {
     let arguments = Arguments::from_args();
     let compiler = Command::new(COMPILER).arg("--version").output();
     let missing = compiler.err().map(|e| format!("the C compiler {COMPILER} does not start: {e}"));
-    let missing = missing.or_else(|| ptx::PTX.is_empty().then(|| "there is no PTX in this program".into()));
-    if let Some(why) = &missing {
-        eprintln!("the test with a driver made for it is ignored: {why}");
+    let no_ptx = ptx::PTX.is_empty().then(|| "there is no PTX in this program".into());
+    let trial = |name: &str, needs_ptx: bool, run: fn() -> Result<(), Failed>| {
+        let why = missing.as_ref().or(no_ptx.as_ref().filter(|_| needs_ptx));
+        if let Some(why) = why {
+            eprintln!("{name} is ignored: {why}");
+        }
+        Trial::test(name, run).with_ignored_flag(why.is_some())
+    };
+    let trials = vec![
+        trial("plans_only_enqueue_and_leave_what_is_the_callers", true, check),
+        trial("the_stub_of_the_toolkit_is_no_driver", false, stub),
+        trial("drivers_that_do_not_start_are_explained", false, not_started),
+        trial("ptx_that_the_driver_is_too_old_for_is_not_taken", true, old),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Compiles the driver, and gives the folder for the loader's path.
+fn made() -> Result<TempDir, Failed> {
+    let folder = TempDir::new()?;
+    let (source, driver) = (folder.path().join("driver.c"), folder.path().join("libcuda.so.1"));
+    fs::write(&source, DRIVER)?;
+    let built = Command::new(COMPILER).args(["-shared", "-fPIC", "-Wall", "-o"]).arg(&driver).arg(&source).status()?;
+    assert!(built.success(), "the made-up driver does not compile");
+    Ok(folder)
+}
+
+/// The program `rungs` with this driver: exit code, standard output and standard error.
+fn program(folder: &TempDir, (name, value): (&str, &str), arguments: &[&str]) -> (Option<i32>, String, String) {
+    let beside = || std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("rungs");
+    let mut program = Command::new(std::env::var_os("RUNGS_BIN").map_or_else(beside, PathBuf::from));
+    program.args(arguments).env("LD_LIBRARY_PATH", folder.path()).env(LOG, folder.path().join("log"));
+    let output = program.env(name, value).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// A driver that another test has, or none: where a real one is installed, it is found behind the stub.
+fn stub() -> Result<(), Failed> {
+    let folder = made()?;
+    let init = ("RUNGS_TEST_DRIVER_INIT", "34");
+    let file = folder.path().join("libcuda.so.1").display().to_string();
+    let (code, json, err) = program(&folder, init, &["doctor", "--format", "json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let finding = serde_json::from_str::<serde_json::Value>(&json).unwrap()["findings"][0].clone();
+    if finding["found"] == true {
+        let detail = finding["detail"].as_str().unwrap();
+        assert!(detail.starts_with('/') && !detail.contains(&file), "another driver is named: {finding}");
+        return Ok(());
     }
-    let trial = Trial::test("plans_only_enqueue_and_leave_what_is_the_callers", check);
-    libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(missing.is_some())]).exit();
+    assert!(finding["detail"].as_str().unwrap().contains(&format!("{file} is the toolkit's stub")), "{finding}");
+    assert!(finding["advice"].as_str().unwrap().contains("LD_LIBRARY_PATH"), "{finding}");
+    let (code, _, err) = program(&folder, init, &["saxpy", "--n", "9"]);
+    assert!(code == Some(0) && err.contains("using the simulator") && err.contains(&file), "{err}");
+    let (code, _, err) = program(&folder, init, &["saxpy", "--n", "9", "--device", "cuda"]);
+    assert!(code == Some(3) && err.contains(&format!("{file} is the CUDA toolkit's stub")), "{err}");
+    Ok(())
+}
+
+fn not_started() -> Result<(), Failed> {
+    let folder = made()?;
+    for (status, word) in [("803", "two versions"), ("804", "forward compatibility"), ("999", "nvidia-smi")] {
+        let init = ("RUNGS_TEST_DRIVER_INIT", status);
+        for arguments in [&["saxpy", "--n", "9"][..], &["saxpy", "--n", "9", "--device", "cuda"]] {
+            let (code, _, err) = program(&folder, init, arguments);
+            assert_eq!(code, Some(1), "{err}");
+            assert!(err.contains(status) && err.contains(word) && err.contains("--device sim"), "{err}");
+        }
+        let (code, _, err) = program(&folder, init, &["saxpy", "--n", "9", "--device", "sim"]);
+        assert_eq!(code, Some(0), "{err}");
+        let (code, out, _) = program(&folder, init, &["doctor"]);
+        assert!(code == Some(0) && out.contains(word), "{out}");
+    }
+    Ok(())
+}
+
+fn old() -> Result<(), Failed> {
+    let folder = made()?;
+    let version = |version| ("RUNGS_TEST_DRIVER_VERSION", version);
+    let (code, _, err) = program(&folder, version("11000"), &["saxpy", "--n", "9", "--device", "cuda"]);
+    assert!(code == Some(3) && err.contains("for CUDA 11.0") && err.contains("--device sim"), "{err}");
+    let (code, _, err) = program(&folder, version("11000"), &["saxpy", "--n", "9"]);
+    assert!(code == Some(0) && err.contains("using the simulator: the driver is one for CUDA 11.0"), "{err}");
+    let (_, doctor, _) = program(&folder, version("11000"), &["doctor"]);
+    assert!(doctor.contains("the driver is too old for the PTX inside"), "{doctor}");
+    // With each driver, the PTX for the latest architecture that loads.
+    for (number, driver) in [("11000", (11, 0)), ("11080", (11, 8)), ("12000", (12, 0)), ("13000", (13, 0))] {
+        let loads = |text: &str| cuda::least_driver(text).is_none_or(|least| least <= driver);
+        let loadable: Vec<_> = ptx::PTX.iter().copied().filter(|(_, text)| loads(text)).collect();
+        let want = cuda::choose(&loadable, (9, 0)).map_or("none", |(arch, _)| arch);
+        let (_, json, err) = program(&folder, version(number), &["devices", "--format", "json"]);
+        let taken = serde_json::from_str::<serde_json::Value>(&json).unwrap()["gpus"][0]["PTX_taken"].clone();
+        assert_eq!(taken.as_str().and_then(|taken| taken.split(' ').next()), Some(want), "{number}: {err}");
+        assert_eq!(want == "none", number == "11000", "{number}: {want}");
+        for (arch, text) in ptx::PTX.iter() {
+            let (major, minor) = cuda::least_driver(text).expect("of CUDA 11.4 or later");
+            assert!(doctor.contains(&format!("for drivers of CUDA {major}.{minor} on")), "{arch}: {doctor}");
+        }
+    }
+    Ok(())
 }
 
 /// Notes the beginning of a part.
@@ -133,12 +228,8 @@ fn work() {
 
 /// Runs the second process and reads the notes.
 fn check() -> Result<(), Failed> {
-    let folder = TempDir::new()?;
-    let (source, driver, log) =
-        (folder.path().join("driver.c"), folder.path().join("libcuda.so.1"), folder.path().join("log"));
-    fs::write(&source, DRIVER)?;
-    let built = Command::new(COMPILER).args(["-shared", "-fPIC", "-Wall", "-o"]).arg(&driver).arg(&source).status()?;
-    assert!(built.success(), "the made-up driver does not compile");
+    let folder = made()?;
+    let log = folder.path().join("log");
     let mut second = Command::new(std::env::current_exe()?);
     let output = second.env(LOG, &log).env("LD_LIBRARY_PATH", folder.path()).output()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

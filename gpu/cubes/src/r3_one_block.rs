@@ -6,8 +6,7 @@
 //! **Changed from the rung before.** `one-block-strided` gives each thread a chunk of its own, so that the lanes of a
 //! warp read 32 words far apart.
 //!
-//! **Bottleneck.** One multiprocessor cannot have enough loads in flight to keep the memory busy. The next rung uses
-//! all of them.
+//! **Bottleneck.** One SM cannot have enough loads in flight to keep the memory busy. The next rung uses all of them.
 //!
 //! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per thread; 1 barrier, for the clock; one
 //! launch.

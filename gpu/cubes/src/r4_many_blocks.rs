@@ -3,7 +3,7 @@
 //! **Idea.** The same walk by the threads of all blocks: thread t of the grid takes the values t, t + (threads of the
 //! grid), … .
 //!
-//! **Changed from the rung before.** A grid instead of a block: all multiprocessors ask for memory at the same time.
+//! **Changed from the rung before.** A grid instead of a block: all SMs load at the same time.
 //!
 //! **Bottleneck.** Every thread leaves a sum: the host copies and adds as many numbers as there are threads. The next
 //! rung leaves one sum per block.
@@ -24,8 +24,8 @@ use simt::{Global, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Blocks per SM by default: as many as it holds of 256 threads.
+pub const BLOCKS_PER_SM: u32 = 8;
 
 /// Sums that the kernel writes: one per thread.
 pub const fn sums(blocks: u32, threads: u32) -> u32 {
@@ -57,7 +57,7 @@ pub mod launches {
 
     impl AddsCubes for ManyBlocks {
         fn plan(&self, options: &Options, device: Device) -> Plan {
-            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_SM, THREADS);
             Plan { blocks, threads, shared_bytes: 0, sums: sums(blocks, threads) }
         }
 

@@ -23,8 +23,8 @@ use simt::{Global, Shared, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Blocks per SM by default: as many as it holds of 256 threads.
+pub const BLOCKS_PER_SM: u32 = 8;
 
 /// Sums that the kernel writes: one per block.
 pub const fn sums(blocks: u32) -> u32 {
@@ -51,7 +51,7 @@ pub fn cubes_block_sum(values: Global<u32>, sums: Global<u64>, times: Global<u64
     start.record(times);
 }
 
-/// The sum of `parts`, one after another.
+/// The sum of `parts`, in sequence.
 #[inline(always)]
 fn add_up(parts: Shared<u64>) -> u64 {
     let (mut sum, mut i) = (0u64, 0);
@@ -76,7 +76,7 @@ pub mod launches {
 
     impl AddsCubes for BlockSum {
         fn plan(&self, options: &Options, device: Device) -> Plan {
-            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_SM, THREADS);
             Plan { blocks, threads, shared_bytes: shared_bytes(threads), sums: sums(blocks) }
         }
 

@@ -27,8 +27,8 @@ use simt::{Global, Shared, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Blocks per SM by default: as many as it holds of 256 threads.
+pub const BLOCKS_PER_SM: u32 = 8;
 
 /// Sums that the kernel writes: one per block.
 pub const fn sums(blocks: u32) -> u32 {
@@ -83,7 +83,7 @@ pub mod launches {
 
     impl AddsCubes for BlockTree {
         fn plan(&self, options: &Options, device: Device) -> Plan {
-            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_SM, THREADS);
             Plan { blocks, threads, shared_bytes: shared_bytes(threads), sums: sums(blocks) }
         }
 

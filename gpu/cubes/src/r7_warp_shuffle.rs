@@ -25,8 +25,8 @@ use simt::{Global, kernel, shared, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Blocks per SM by default: as many as it holds of 256 threads.
+pub const BLOCKS_PER_SM: u32 = 8;
 
 // A sum for each warp of the largest block.
 shared!(WARP_SUMS: [u64; WARP]);
@@ -94,7 +94,7 @@ pub mod launches {
 
     impl AddsCubes for WarpShuffle {
         fn plan(&self, options: &Options, device: Device) -> Plan {
-            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_SM, THREADS);
             Plan { blocks, threads, shared_bytes: 0, sums: sums(blocks) }
         }
 

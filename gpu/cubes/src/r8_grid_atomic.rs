@@ -26,8 +26,8 @@ use simt::{Global, kernel, thread};
 /// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Blocks per SM by default: as many as it holds of 256 threads.
+pub const BLOCKS_PER_SM: u32 = 8;
 
 /// Sums that the kernel adds to.
 pub const fn sums() -> u32 {
@@ -60,7 +60,7 @@ pub mod launches {
 
     impl AddsCubes for GridAtomic {
         fn plan(&self, options: &Options, device: Device) -> Plan {
-            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_SM, THREADS);
             Plan { blocks, threads, shared_bytes: 0, sums: sums() }
         }
 

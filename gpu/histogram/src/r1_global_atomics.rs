@@ -5,7 +5,7 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** All additions meet in the level-2 cache, and those to one counter are done one after another: the
+//! **Bottleneck.** All additions meet in L2, and those to one counter are serialised: the
 //! fewer different keys there are, the slower it gets. The next rung counts in the shared memory of each block first.
 //!
 //! **Cost.** n global atomics; one read of each key; no barrier; one launch, and the clearing of the counts before it.
@@ -24,12 +24,12 @@ use simt::{Global, kernel, thread};
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks that keep a multiprocessor of 2048 threads full.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+/// Blocks that keep an SM of 2048 threads full.
+const BLOCKS_PER_SM: u32 = 2048 / BLOCK;
 
-/// Blocks for `n` keys on a device with that many multiprocessors; none for no keys.
-pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
-    blocks_for(n, BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
+/// Blocks for `n` keys on a device with the given number of SMs; none for no keys.
+pub const fn grid(n: u32, sms: u32) -> u32 {
+    blocks_for(n, BLOCK, sms * BLOCKS_PER_SM)
 }
 
 /// Adds the number of keys in each bin to `counts`, one counter per bin, which the host has cleared.
@@ -65,10 +65,10 @@ pub mod launches {
         histogram_global_atomics<K>: Kernel<Args = (Global<K>, Global<u32>)>,
     {
         fn launches(&self, on: &dyn Launcher, _: u32) -> Result<Launches<Keys<K>>> {
-            let multiprocessors = on.device().multiprocessors;
+            let sms = on.device().multiprocessors;
             Ok(Box::new(move |on, Keys { keys, counts }| {
                 on.clear(counts)?;
-                let geometry = Geometry::linear(grid(keys.len(), multiprocessors), BLOCK);
+                let geometry = Geometry::linear(grid(keys.len(), sms), BLOCK);
                 on.launch(histogram_global_atomics::<K>::default(), geometry, (keys, counts))
             }))
         }

@@ -3,8 +3,8 @@
 //! **Idea.** Each block counts its keys in a table of its own in shared memory and adds the table to the counts at the
 //! end.
 //!
-//! **Changed from the rung before.** The atomic addition of each key goes to the multiprocessor's own memory and meets
-//! only the other threads of the block; the level-2 cache sees at most one addition per block and bin.
+//! **Changed from the rung before.** The atomic addition of each key goes to the SM's own memory and meets
+//! only the other threads of the block; L2 sees at most one addition per block and bin.
 //!
 //! **Bottleneck.** The warps of the block share one table: keys that repeat send all of them to the same few words. The
 //! next rung gives each warp a table.
@@ -27,8 +27,8 @@ use simt::{Global, Shared, kernel, thread};
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks that keep a multiprocessor of 2048 threads full.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+/// Blocks that keep an SM of 2048 threads full.
+const BLOCKS_PER_SM: u32 = 2048 / BLOCK;
 
 /// Fewest keys per block that make its table worth the additions at the end.
 const KEYS_PER_BLOCK: u32 = 4096;
@@ -36,14 +36,14 @@ const KEYS_PER_BLOCK: u32 = 4096;
 // Shared memory: the block's table, one word per bin; dynamic, because the number of bins is known at the launch.
 const _: () = assert!(4 * MAX_BINS <= 48 << 10, "a table fits in what every device gives a block");
 
-/// Bytes of shared memory for that many bins.
+/// Bytes of shared memory for the given number of bins.
 pub const fn shared_bytes(bins: u32) -> u32 {
     4 * bins
 }
 
-/// Blocks for `n` keys on a device with that many multiprocessors; none for no keys.
-pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
-    blocks_for(n, KEYS_PER_BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
+/// Blocks for `n` keys on a device with the given number of SMs; none for no keys.
+pub const fn grid(n: u32, sms: u32) -> u32 {
+    blocks_for(n, KEYS_PER_BLOCK, sms * BLOCKS_PER_SM)
 }
 
 /// Adds the number of keys in each bin to `counts`, one counter per bin, which the host has cleared.
@@ -91,10 +91,10 @@ pub mod launches {
         histogram_shared_atomics<K>: Kernel<Args = (Global<K>, Global<u32>)>,
     {
         fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
-            let multiprocessors = on.device().multiprocessors;
+            let sms = on.device().multiprocessors;
             Ok(Box::new(move |on, Keys { keys, counts }| {
                 on.clear(counts)?;
-                let geometry = Geometry::linear(grid(keys.len(), multiprocessors), BLOCK).shared(shared_bytes(bins));
+                let geometry = Geometry::linear(grid(keys.len(), sms), BLOCK).shared(shared_bytes(bins));
                 on.launch(histogram_shared_atomics::<K>::default(), geometry, (keys, counts))
             }))
         }

@@ -28,8 +28,8 @@ use simt::{Global, Shared, kernel, thread};
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks that keep a multiprocessor of 2048 threads full.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+/// Blocks that keep an SM of 2048 threads full.
+const BLOCKS_PER_SM: u32 = 2048 / BLOCK;
 
 /// Fewest keys per block that make its tables worth clearing and adding up.
 const KEYS_PER_BLOCK: u32 = 4096;
@@ -47,14 +47,14 @@ pub const fn tables(bins: u32) -> u32 {
     }
 }
 
-/// Bytes of shared memory for that many bins.
+/// Bytes of shared memory for the given number of bins.
 pub const fn shared_bytes(bins: u32) -> u32 {
     4 * bins * tables(bins)
 }
 
-/// Blocks for `n` keys on a device with that many multiprocessors; none for no keys.
-pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
-    blocks_for(n, KEYS_PER_BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
+/// Blocks for `n` keys on a device with the given number of SMs; none for no keys.
+pub const fn grid(n: u32, sms: u32) -> u32 {
+    blocks_for(n, KEYS_PER_BLOCK, sms * BLOCKS_PER_SM)
 }
 
 /// Adds the number of keys in each bin to `counts`, one counter per bin, which the host has cleared.
@@ -104,10 +104,10 @@ pub mod launches {
         histogram_warp_tables<K>: Kernel<Args = (Global<K>, Global<u32>)>,
     {
         fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
-            let multiprocessors = on.device().multiprocessors;
+            let sms = on.device().multiprocessors;
             Ok(Box::new(move |on, Keys { keys, counts }| {
                 on.clear(counts)?;
-                let geometry = Geometry::linear(grid(keys.len(), multiprocessors), BLOCK).shared(shared_bytes(bins));
+                let geometry = Geometry::linear(grid(keys.len(), sms), BLOCK).shared(shared_bytes(bins));
                 on.launch(histogram_warp_tables::<K>::default(), geometry, (keys, counts))
             }))
         }

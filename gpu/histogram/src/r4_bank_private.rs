@@ -35,8 +35,8 @@ use simt::{Global, Shared, grid, kernel, thread, unroll};
 /// Threads per block.
 pub const BLOCK: u32 = 1024;
 
-/// Blocks that a multiprocessor holds at once: 2048 threads, and two tables.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
+/// Blocks that an SM holds at once: 2048 threads, and two tables.
+const BLOCKS_PER_SM: u32 = 2;
 
 /// Loads of 16 bytes that a thread has in flight.
 const LOADS: usize = 4;
@@ -65,18 +65,18 @@ const fn copies_log2(rows: u32) -> u32 {
     }
 }
 
-/// Bytes of shared memory for that many bins.
+/// Bytes of shared memory for the given number of bins.
 pub const fn shared_bytes<K: Key>(bins: u32) -> u32 {
     (4 * rows::<K>(bins)) << copies_log2(rows::<K>(bins))
 }
 
-/// Blocks for `n` keys and that many bins on a device with that many multiprocessors. At least one: it sets the counts
-/// even if there are no keys.
-pub const fn blocks<K: Key>(n: u32, bins: u32, multiprocessors: u32) -> u32 {
+/// Blocks for `n` keys and `bins` bins on a device with the given number of SMs. At least one: it sets the counts even
+/// if there are no keys.
+pub const fn blocks<K: Key>(n: u32, bins: u32, sms: u32) -> u32 {
     let bytes = n as u64 * size_of::<K>() as u64;
     let table = shared_bytes::<K>(bins) as u64; // none without bins
     let worth = bytes.div_ceil(if table == 0 { 1 } else { table / 2 });
-    let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    let most = sms * BLOCKS_PER_SM;
     if worth == 0 {
         1
     } else if worth < most as u64 {
@@ -91,7 +91,7 @@ pub const fn blocks<K: Key>(n: u32, bins: u32, multiprocessors: u32) -> u32 {
 /// `totals` (as many words as `counts`) and `ticket` (one word) are zero when the launch begins, and again when it
 /// ends.
 #[kernel(
-    max_threads = BLOCK, min_blocks = BLOCKS_PER_MULTIPROCESSOR,
+    max_threads = BLOCK, min_blocks = BLOCKS_PER_SM,
     instances(histogram_bank_private_u8: <u8>, histogram_bank_private_u32: <u32>)
 )]
 pub fn histogram_bank_private<K: Key>(keys: Global<K>, counts: Global<u32>, totals: Global<u32>, ticket: Global<u32>) {
@@ -218,7 +218,7 @@ fn is_last(ticket: Global<u32>) -> bool {
 fn publish(totals: Global<u32>, counts: Global<u32>, ticket: Global<u32>) {
     let mut bin = thread::thread_idx_x();
     while bin < counts.len() {
-        // Atomic, because atomics added up the totals, which live in the level-2 cache.
+        // Atomic, because atomics added up the totals, which live in L2.
         counts.set(bin, totals.exchange(bin, 0, Order::Relaxed, Scope::Device));
         bin += BLOCK;
     }
@@ -244,11 +244,11 @@ pub mod launches {
         histogram_bank_private<K>: Kernel<Args = (Global<K>, Global<u32>, Global<u32>, Global<u32>)>,
     {
         fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
-            let multiprocessors = on.device().multiprocessors;
+            let sms = on.device().multiprocessors;
             // Cleared once: every launch leaves both zero.
             let (totals, ticket) = (on.zeros(bins)?, on.zeros(1)?);
             Ok(Box::new(move |on, Keys { keys, counts }| {
-                let blocks = blocks::<K>(keys.len(), bins, multiprocessors);
+                let blocks = blocks::<K>(keys.len(), bins, sms);
                 let geometry = Geometry::linear(blocks, BLOCK).shared(shared_bytes::<K>(bins)).overlapping();
                 let args = (keys, counts, totals.view(), ticket.view());
                 on.launch(histogram_bank_private::<K>::default(), geometry, args)

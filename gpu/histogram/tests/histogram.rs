@@ -5,7 +5,7 @@ use rungs_common::ladder::{Entry, Launcher};
 use rungs_histogram::*;
 use rungs_testing::{Buffer, random, with_multiprocessors};
 
-/// As if the device had so many multiprocessors: more blocks than one, and several turns of each loop.
+/// The number of SMs that the device pretends to have: more blocks than one, and several turns of each loop.
 const MULTIPROCESSORS: u32 = 2;
 
 /// Counts on the host.

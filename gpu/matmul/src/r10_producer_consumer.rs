@@ -149,7 +149,7 @@ fn produce(a: Matrix, b: Matrix) {
     }
 }
 
-/// Fills one stage: copies the tiles from `t` on along k.
+/// Fills one stage: copies the tiles from k = `t` on.
 #[inline(always)]
 fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32) {
     let ((tile_a, tile_b), thread) = (tiles_of(step), thread::thread_idx_x() - CONSUMERS);
@@ -291,7 +291,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let blocks = tiles(m, n, ROWS, COLUMNS).min(on.device().multiprocessors);
         let geometry = Geometry::linear(blocks, BLOCK).shared(4 * STAGES * STAGE);

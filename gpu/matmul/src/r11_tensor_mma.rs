@@ -17,7 +17,7 @@
 //! **Threads.** 128 threads compute a tile of 128 × 128: four warps of 64 × 64, 4 × 8 MMAs for every eight elements
 //! along k. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has
 //! bank conflicts. The sum does not depend on the order of its terms, nor C on the numbers of its columns inside a
-//! fragment. So a lane takes neighbours: pairs along k from A, and four columns from B and for C.
+//! fragment. So a lane takes neighbours: pairs of consecutive k from A, and four columns from B and for C.
 //!
 //! **Limits.** Any m, n and k. If rows do not begin on multiples of 16 bytes, elements are copied one by one. Rounding
 //! the factors costs up to 2⁻¹⁰ of each product. Compute capability 8.0, with 96 KiB of shared memory per block.
@@ -100,8 +100,8 @@ fn place_b(row: u32, pack: u32) -> u32 {
     row * PACKS_B + (pack ^ (row & 6))
 }
 
-/// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is empty
-/// behind the last step.
+/// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
+/// after the last step.
 #[inline(always)]
 fn start_copy(a: Matrix, row: u32, b: Matrix, column: u32, step: u32, steps: u32) {
     if step < steps {
@@ -218,7 +218,7 @@ pub mod launches {
     /// C = A·B, with factors rounded to TF32.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let geometry = Geometry::linear(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), BLOCK).shared(SHARED_BYTES);
         on.launch(matmul_tensor_mma, geometry, (a, b, c, m, n, k))

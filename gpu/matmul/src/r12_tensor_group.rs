@@ -1,6 +1,6 @@
 //! # Matrix product, warpgroup MMA from swizzled shared memory
 //!
-//! **Idea.** Four warps together, a *warpgroup*, multiply 64 rows by 256 columns and sixteen elements along k with one
+//! **Idea.** Four warps together, a *warpgroup*, multiply 64 rows by 256 columns and sixteen elements in K with one
 //! instruction, `wgmma`. It reads both factors from shared memory, and it is asynchronous: the threads go on while the
 //! tensor cores work. Elements are `bf16`, half the bytes of TF32 at twice the rate; sums are `f32`.
 //!
@@ -38,7 +38,7 @@ pub const DEPTH: u32 = Tile::<bf16>::DEPTH;
 /// Pairs of tiles in shared memory: one is multiplied, one waits to be, one is being filled, and one may still be read
 /// by the other warpgroup's products.
 const STAGES: u32 = 4;
-/// Steps along k that copies are ahead of products.
+/// K steps that copies are ahead of products.
 const AHEAD: u32 = STAGES - 2;
 /// Rows of C that a warpgroup has.
 const GROUP_ROWS: u32 = 64;
@@ -83,7 +83,7 @@ pub fn matmul_tensor_group(a: Global<bf16>, b: Global<bf16>, c: Global<bf16>, m:
     store(c, row + group_row, column, &sums.finish());
 }
 
-/// The tiles of a stage: of A 128 rows; of B four boxes of 64 columns, one behind the other, each of 64 rows along k.
+/// The tiles of a stage: of A 128 rows; of B four boxes of 64 columns, in sequence, each of 64 rows, one per k.
 #[inline(always)]
 fn tiles(stage: u32) -> (Tile<bf16>, Tile<bf16>) {
     let first = stage * STAGE_BYTES;
@@ -96,8 +96,8 @@ fn place_b(row: u32, column: u32) -> u32 {
     Tile::<bf16>::place(column / 64 * DEPTH + row, column % 64)
 }
 
-/// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is empty
-/// behind the last step.
+/// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
+/// after the last step.
 #[inline(always)]
 fn start_copy(a: Matrix<bf16>, row: u32, b: Matrix<bf16>, column: u32, step: u32, steps: u32) {
     if step < steps {
@@ -177,7 +177,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<bf16>) -> Result {
         let geometry = Geometry::linear(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), BLOCK).shared(SHARED_BYTES);
         on.launch(matmul_tensor_group, geometry, (a, b, c, m, n, k))

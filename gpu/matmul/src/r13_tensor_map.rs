@@ -116,15 +116,15 @@ fn parity(step: u32) -> u32 {
     step / STAGES % 2
 }
 
-/// The tiles of the stage that step `step` uses: of A 128 rows; of B four boxes of 64 columns, one behind the other,
-/// each of 64 rows along k.
+/// The tiles of the stage that step `step` uses: of A 128 rows; of B four boxes of 64 columns, in sequence,
+/// each of 64 rows, one per k.
 #[inline(always)]
 fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
     let first = step % STAGES * STAGE_BYTES;
     (Tile::dynamic(first, ROWS), Tile::dynamic(first + ROWS * ROW, COLUMNS))
 }
 
-/// Fills the ring, step by step along k, for tile after tile of the block.
+/// Fills the ring, one K step at a time, for tile after tile of the block.
 #[inline(always)]
 fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
     // Steps of all tiles so far. They may exceed 32 bits: only their last bits count.
@@ -153,7 +153,7 @@ fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32
     }
 }
 
-/// Multiplies what is in the ring, for tile after tile of the block. There is at least one step along k.
+/// Multiplies what is in the ring, for tile after tile of the block. There is at least one K step.
 #[inline(always)]
 fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
     let group_row = thread::thread_idx_x() / 128 * GROUP_ROWS;
@@ -210,7 +210,7 @@ pub mod launches {
 
     /// Bytes of dynamic shared memory: the ring, and boxes of C for each consumer warp.
     const SHARED_BYTES: u32 = STAGES * STAGE_BYTES + CONSUMERS / 32 * BOX_BYTES + MORE;
-    /// Those, and the mbarriers.
+    /// Bytes of dynamic shared memory: [`SHARED_BYTES`] and the mbarriers.
     const ALL_SHARED_BYTES: u32 = SHARED_BYTES + 2 * STAGES * 8;
 
     /// The rung.
@@ -221,7 +221,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch, and of the maps.
+    /// Fails if a launch fails or a tensor map cannot be made.
     pub fn multiply(on: &dyn Launcher, product: Product<bf16>) -> Result {
         let Product { a, b, c, m, n, k } = product;
         let maps = (

@@ -1,14 +1,15 @@
 //! # Matrix product, tensor cores in f64 by warp MMA
 //!
-//! **Idea.** The tensor cores of data-center GPUs also multiply `f64`, without rounding the factors: one `mma.sync` adds
-//! the product of a 16 × 16 and a 16 × 8 matrix to 16 × 8 sums, 2048 multiply-adds, each rounded as by `fma`. That is
-//! twice the rate of the CUDA cores.
+//! **Idea.** The tensor cores of data-center GPUs also multiply `f64`, without rounding the factors: one `mma.sync`
+//! adds the product of a 16 × 16 and a 16 × 8 matrix to 16 × 8 sums: 2048 multiply-adds, each rounded as by `fma`. That
+//! is twice the rate of the CUDA cores.
 //!
 //! **Changed from the rung before.** The three rungs before need `wgmma`, which has no `f64`; this one continues from
 //! `tensor-mma`, with the same ring of copies. An element has 8 bytes, so 16-byte loads bring two: two of a row of A,
-//! which are one lane's neighbors along k, and two of a row of B. An MMA keeps the operand with 16 rows in 16 registers
-//! in the order row g, row g + 8. If that operand were A, its pairs along k would have to be moved between registers.
-//! So each MMA computes a piece of Cᵀ = Bᵀ·Aᵀ: its 16 rows are columns of C, and every pair is loaded into its place.
+//! which are one lane's neighbours in K, and two of a row of B. An MMA keeps the operand with 16 rows in 16 registers
+//! in the order row g, row g + 8. If that operand were A, its pairs of consecutive k would have to be moved between
+//! registers. So each MMA computes a piece of Cᵀ = Bᵀ·Aᵀ: its 16 rows are columns of C, and every pair is loaded into
+//! its place.
 //!
 //! **Bottleneck.** The tensor cores, and the power limit for large matrices. What is left is at the barriers, where the
 //! warps of a block wait for one another; the second block of the SM fills part of that time.
@@ -100,8 +101,8 @@ fn place_b(row: u32, pack: u32) -> u32 {
     row * PACKS_B + (pack ^ (row & 6))
 }
 
-/// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is empty
-/// behind the last step.
+/// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
+/// after the last step.
 #[inline(always)]
 fn start_copy(a: Matrix<f64>, row: u32, b: Matrix<f64>, column: u32, step: u32, steps: u32) {
     if step < steps {
@@ -166,7 +167,7 @@ fn load_b(tile: Shared<f64>, t: u32, pack: u32) -> FragmentA64 {
     [first[0], first[1], second[0], second[1], third[0], third[1], fourth[0], fourth[1]]
 }
 
-/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the same order along k.
+/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the same order in K.
 #[inline(always)]
 fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
     let [first, second] = [t, 4 + t].map(|pack| tile.get_pack(place_a(row, pack)));
@@ -211,7 +212,7 @@ pub mod launches {
     /// C = A·B in `f64`.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f64>) -> Result {
         let geometry = Geometry::linear(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), BLOCK).shared(SHARED_BYTES);
         on.launch(matmul_tensor_double, geometry, (a, b, c, m, n, k))

@@ -55,7 +55,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let geometry = Geometry { block: [SIDE, SIDE, 1], ..Geometry::linear(tiles(m, n, SIDE, SIDE), 0) };
         on.launch(matmul_naive, geometry, (a, b, c, m, n, k))

@@ -58,7 +58,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let geometry = Geometry { block: [COLUMNS, ROWS, 1], ..Geometry::linear(tiles(m, n, ROWS, COLUMNS), 0) };
         on.launch(matmul_coalesced, geometry, (a, b, c, m, n, k))

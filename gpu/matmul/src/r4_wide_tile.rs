@@ -66,7 +66,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let geometry = Geometry { block: [TILE, TILE, 1], ..Geometry::linear(tiles(m, n, TILE, TILE), 0) };
         on.launch(matmul_wide_tile, geometry, (a, b, c, m, n, k))

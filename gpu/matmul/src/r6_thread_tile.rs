@@ -61,7 +61,7 @@ pub fn matmul_thread_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32
     });
 }
 
-/// Copies the tiles from `t` on along k to shared memory. All loads come before the first store, so that a thread waits
+/// Copies the tiles from k = `t` on to shared memory. All loads come before the first store, so that a thread waits
 /// only once.
 #[inline(always)]
 fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32) {
@@ -119,7 +119,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         on.launch(matmul_thread_tile, Geometry::linear(tiles(m, n, TILE, TILE), BLOCK), (a, b, c, m, n, k))
     }

@@ -66,7 +66,7 @@ pub fn matmul_vector_loads(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u3
     store(c, first_row + row, first_column + column, &sums);
 }
 
-/// Copies the tiles from `t` on along k to shared memory.
+/// Copies the tiles from k = `t` on to shared memory.
 #[inline(always)]
 fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_a, packs_b): (bool, bool)) {
     let thread = thread::thread_idx_x();
@@ -136,7 +136,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         on.launch(matmul_vector_loads, Geometry::linear(tiles(m, n, TILE, TILE), BLOCK), (a, b, c, m, n, k))
     }

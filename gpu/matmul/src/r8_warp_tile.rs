@@ -73,7 +73,7 @@ fn place_of_thread() -> (u32, u32) {
     (row + lane / LANES.1 * 4, column + lane % LANES.1 * 4)
 }
 
-/// Copies the tiles from `t` on along k to shared memory. All loads come before the first store, so that a thread waits
+/// Copies the tiles from k = `t` on to shared memory. All loads come before the first store, so that a thread waits
 /// only once.
 #[inline(always)]
 fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_a, packs_b): (bool, bool)) {
@@ -151,7 +151,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         on.launch(matmul_warp_tile, Geometry::linear(tiles(m, n, TILE, TILE), BLOCK), (a, b, c, m, n, k))
     }

@@ -82,7 +82,7 @@ fn place_of_thread() -> (u32, u32) {
     (row + lane / LANES.1 * 4, column + lane % LANES.1 * 4)
 }
 
-/// Starts to copy the tiles from `t` on along k to a stage. Elements outside the matrices become zero: all of them,
+/// Starts to copy the tiles from k = `t` on to a stage. Elements outside the matrices become zero: all of them,
 /// after the last tile.
 #[inline(always)]
 fn start_copy(stage: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, packs: bool) {
@@ -173,7 +173,7 @@ pub mod launches {
     /// C = A·B.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         on.launch(matmul_async_copy, Geometry::linear(tiles(m, n, TILE, TILE), BLOCK), (a, b, c, m, n, k))
     }

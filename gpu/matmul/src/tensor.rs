@@ -86,7 +86,7 @@ pub use host::refuses_but_hopper;
 mod host {
     use crate::ladder::*;
 
-    /// Why a device cannot run a rung that needs compute capability 9.0 and so many bytes of shared memory per block.
+    /// Why a device cannot run a rung that needs compute capability 9.0 and `shared` bytes of shared memory per block.
     pub fn refuses_but_hopper(name: &str, ask: &Ask, shared: u32) -> Option<String> {
         let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
         if (major, minor) != (9, 0) {

@@ -8,7 +8,7 @@ use simt::sim::{AccessKind, Event, Space, observe};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Multiprocessors that the rungs are told of, so that no count depends on the host.
+/// SMs that the rungs are told of, so that no count depends on the host.
 const MULTIPROCESSORS: u32 = 3;
 
 /// What the launches of a product did.

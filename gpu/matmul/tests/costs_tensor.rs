@@ -42,7 +42,7 @@ impl Cost {
     }
 }
 
-/// The cost of a product of ones on three multiprocessors, by the rung of this name, whose head has these words.
+/// The cost of a product of ones on three SMs, by the rung of this name, whose head has these words.
 fn cost(name: &str, [m, n, k]: [u32; 3], words: &str) -> Cost {
     let entry = LADDER.get(name).unwrap();
     let stated = entry.rung.head().part("Cost").replace('\n', " ");
@@ -138,7 +138,7 @@ fn tma() {
     assert_eq!((cost.read, cost.written), (copied(2, size, ROWS, COLUMNS), 2 * u64::from(m * n)));
 }
 
-/// Six tiles for one pair of blocks, three multiprocessors being one pair and one more.
+/// Six tiles for one pair of blocks, three SMs being one pair and one more.
 #[test]
 fn tma_multicast() {
     use r14_tensor_cluster::{COLUMNS, DEPTH, PAIR_ROWS};

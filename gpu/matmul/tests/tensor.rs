@@ -136,7 +136,7 @@ fn check<T: Number>(
 const EXACT: (fn(&mut Random) -> f64, bool) = (whole, true);
 const BOUNDED: (fn(&mut Random) -> f64, bool) = (fractions, false);
 
-/// Every rung, on so few multiprocessors that blocks have several tiles.
+/// Every rung, on so few SMs that blocks have several tiles.
 fn check_all(sizes: &[[u32; 3]], offset: usize) {
     let gpu = with_multiprocessors(2);
     for &size in sizes {
@@ -160,7 +160,7 @@ fn sides_around_tiles_that_tma_takes() {
     for side in [8, 56, 64, 72, 120, 128, 136, 248, 256, 264] {
         check_all(&[[3, side, 8], [5, 8, side], [side + 1, 16, 24], [side - 1, side, 8]], 0);
     }
-    // Steps along k as many as the ring has stages, and one more or less.
+    // K steps as many as the ring has stages, and one more or less.
     for k in [192, 200, 256, 264, 320] {
         check_all(&[[7, 16, k]], 0);
     }

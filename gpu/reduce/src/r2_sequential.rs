@@ -4,7 +4,7 @@
 //! upper half, element by element.
 //!
 //! **Changed from the rung before.** The working threads are the first ones of the block. So whole warps fall idle and
-//! leave the multiprocessor to others, and neighbouring threads use neighbouring words.
+//! leave the SM to others, and neighbouring threads use neighbouring words.
 //!
 //! **Bottleneck.** Each thread loads one element, and half of the threads do nothing more. The next rung gives each
 //! thread two elements.

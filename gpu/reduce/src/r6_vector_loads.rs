@@ -11,7 +11,7 @@
 //! launch, which combines a few values: starting it takes longer than its work. The next rung needs one launch.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; 1 launch if one block is
-//! enough, else 2 (on up to 256 multiprocessors); 1 barrier per block.
+//! enough, else 2 (on up to 256 SMs); 1 barrier per block.
 //!
 //! **Threads.** Neighbouring threads load neighbouring packs of 16 bytes, in steps of the grid's threads.
 //!
@@ -29,8 +29,8 @@ use simt::{Global, Scalar, kernel, shared, thread, unroll};
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks that keep a multiprocessor of 2048 threads full.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+/// Blocks that keep an SM of 2048 threads full.
+const BLOCKS_PER_SM: u32 = 2048 / BLOCK;
 
 /// Loads of 16 bytes that a thread has in flight.
 const LOADS: usize = 4;
@@ -38,10 +38,10 @@ const LOADS: usize = 4;
 // A value for each warp, in words wide enough for every type.
 shared!(VALUES: [u64; BLOCK / WARP]);
 
-/// Blocks for `n` elements on a device with that many multiprocessors: also the number of values that a launch leaves.
-pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
+/// Blocks for `n` elements on a device with the given number of SMs: also the number of values that a launch leaves.
+pub const fn grid<T: Scalar>(n: u32, sms: u32) -> u32 {
     let needed = super::blocks_for(n, BLOCK * LOADS as u32 * T::PACK);
-    let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    let most = sms * BLOCKS_PER_SM;
     if needed < most { needed } else { most }
 }
 
@@ -92,8 +92,8 @@ pub mod launches {
         reduce_vector_loads<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
     {
         fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let multiprocessors = on.device().multiprocessors;
-            let geometry = move |n| Geometry::linear(grid::<T>(n, multiprocessors), BLOCK);
+            let sms = on.device().multiprocessors;
+            let geometry = move |n| Geometry::linear(grid::<T>(n, sms), BLOCK);
             levels(reduce_vector_loads::<T, O>::default(), on, n, geometry)
         }
     }

@@ -34,7 +34,7 @@ pub const BLOCK: u32 = 256;
 /// Loads of 16 bytes that a thread has in flight: 64 registers.
 const LOADS: usize = 16;
 
-/// Blocks that a multiprocessor holds at once, which leaves 128 registers per thread.
+/// Blocks that an SM holds at once, which leaves 128 registers per thread.
 const RESIDENT: u32 = 2;
 
 /// Blocks of a large input for each block that can run at once: a block that ends early makes room for a waiting one.
@@ -52,20 +52,20 @@ const SMALL: u32 = TILE / 2;
 // A value for each warp, in words wide enough for every type.
 shared!(VALUES: [u64; BLOCK / WARP]);
 
-/// Most blocks on a device with that many multiprocessors: the elements that `values` needs.
-pub const fn max_grid(multiprocessors: u32) -> u32 {
-    multiprocessors * RESIDENT * WAVES
+/// Most blocks on a device with the given number of SMs: the elements that `values` needs.
+pub const fn max_grid(sms: u32) -> u32 {
+    sms * RESIDENT * WAVES
 }
 
-/// Blocks for `n` elements on a device with that many multiprocessors.
-pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
+/// Blocks for `n` elements on a device with the given number of SMs.
+pub const fn grid<T: Scalar>(n: u32, sms: u32) -> u32 {
     let packs = n.div_ceil(T::PACK);
     if packs <= SMALL {
         return 1;
     }
-    // One load per thread is enough to give every multiprocessor something to do.
+    // One load per thread is enough to give every SM something to do.
     let (one_load, long) = (packs.div_ceil(BLOCK), packs / (TILE * TURNS));
-    let (resident, most) = (multiprocessors * RESIDENT, max_grid(multiprocessors));
+    let (resident, most) = (sms * RESIDENT, max_grid(sms));
     let few = if one_load < resident { one_load } else { resident };
     let many = if long < most { long } else { most };
     if many > few { many } else { few }
@@ -161,10 +161,10 @@ pub mod launches {
         reduce_single_launch<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Global<u32>)>,
     {
         fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let multiprocessors = on.device().multiprocessors;
-            let geometry = Geometry::linear(grid::<T>(n, multiprocessors), BLOCK);
+            let sms = on.device().multiprocessors;
+            let geometry = Geometry::linear(grid::<T>(n, sms), BLOCK);
             // Cleared once: every launch sets the ticket back to zero.
-            let (values, ticket) = (on.scratch(max_grid(multiprocessors))?, on.zeros(1)?);
+            let (values, ticket) = (on.scratch(max_grid(sms))?, on.zeros(1)?);
             Ok(Box::new(move |on, Elements { input, output }| {
                 let args = (input, output, values.view(), ticket.view());
                 on.launch(reduce_single_launch::<T, O>::default(), geometry, args)

@@ -6,7 +6,7 @@ use rungs_common::operator::Operation;
 use rungs_reduce::*;
 use rungs_testing::{Buffer, Element, random, same, with_multiprocessors};
 
-/// As if the device had so many multiprocessors.
+/// The number of SMs that the device pretends to have.
 const MULTIPROCESSORS: u32 = 3;
 
 /// What a rung makes of values that begin `offset` elements after a multiple of 128 bytes. Where one launch leaves

@@ -6,7 +6,7 @@
 //! **Changed from the rung before.** Every place `i` of the tree becomes `i + i / 32`, nothing else.
 //!
 //! **Bottleneck.** Barriers and idle threads: all threads of the block work at the lowest level, one thread at the top.
-//! And one block uses one multiprocessor of many; the next rung uses all of them.
+//! And one block uses one SM of many; the next rung uses all of them.
 //!
 //! **Cost.** As before: 2·(n - 1) additions for the 1024 places of the block, and one more per place if inclusive; 8
 //! bytes of global memory per word; 21 barriers; one launch. In the tree no two lanes of a warp meet in a bank, if

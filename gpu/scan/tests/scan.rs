@@ -8,7 +8,7 @@ use rungs_testing::{Buffer, Element, launch, random, same, view, with_multiproce
 use simt::sim::{Check, check as check_races};
 use simt::{Geometry, Global, Scalar};
 
-/// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
+/// SMs of the device that the simulator stands for: few, so that blocks take many tiles.
 const MULTIPROCESSORS: u32 = 3;
 
 /// Inputs of `n` elements: mixed, all equal, the largest value, rising, falling. Both halves of a word differ, so that

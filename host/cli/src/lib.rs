@@ -12,9 +12,13 @@
 //! | [`job`] | a problem that several devices solve together |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`report`] | tables, JSON, CSV |
+//! | [`streams`] | the standard streams: closed, full or fine |
 //! | [`timeline`] | a profile as a file for viewers |
 //! | [`trace`] | the data after each step of a rung |
 //! | [`cli`] | the program's commands |
+
+// A note that cannot be written must not end the work: [`streams`].
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod algorithms;
 pub mod bench;
@@ -26,6 +30,8 @@ pub mod data;
 pub mod fidelity;
 pub mod job;
 pub mod measure;
+pub mod mutants;
 pub mod report;
+pub mod streams;
 pub mod timeline;
 pub mod trace;

@@ -45,6 +45,9 @@ pub struct Row {
     /// What the check found, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<Checked>,
+    /// Elements of the input that have no part in the result: keys that are in no bin of a histogram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<u64>,
     /// The result, if it is a single value and the command reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Number>,
@@ -228,6 +231,7 @@ impl Row {
             skipped: None,
             error: None,
             checked: None,
+            left_out: None,
             value: None,
             time_ms: None,
             rate: None,

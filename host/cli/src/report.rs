@@ -3,10 +3,12 @@
 use crate::checks::Checked;
 use crate::data::{Data, Format::Raw, Output, Place};
 use crate::measure::Row;
+use crate::streams;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rungs::engine::DeviceInfo;
 use rungs::error::{Error, Result};
 use serde::Serialize;
+use simt::sim::plural;
 use std::io::Write;
 use std::str::FromStr;
 
@@ -66,13 +68,14 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
             print(&format!("{}\n{}", grid.text(), mistakes(rows)))
         }
         Format::Csv => {
-            let own = ["verified", "skipped", "error", "value"];
+            let own = ["verified", "skipped", "error", "left_out", "value"];
             let mut grid = Grid::new(&[&CSV_COLUMNS[..], &own].concat(), &[]);
             for row in rows {
                 let text = |text: &Option<String>| text.clone().unwrap_or_default();
                 let value = row.value.as_ref().map_or(String::new(), |value| value.0.clone());
-                let verified = row.verified.to_string();
-                grid.row(csv_cells(row).into_iter().chain([verified, text(&row.skipped), text(&row.error), value]));
+                let left_out = row.left_out.map_or(String::new(), |count| count.to_string());
+                let (verified, skipped, error) = (row.verified.to_string(), text(&row.skipped), text(&row.error));
+                grid.row(csv_cells(row).into_iter().chain([verified, skipped, error, left_out, value]));
             }
             grid.print_csv()
         }
@@ -128,10 +131,14 @@ pub fn mistakes<'r>(rows: impl IntoIterator<Item = &'r Row>) -> String {
 pub fn verdict(row: &Row) -> String {
     match (&row.skipped, &row.error) {
         (Some(why), _) => format!("skipped ({why})"),
-        // A rung that failed has no result that could be wrong.
-        (_, Some(error)) if error.contains(" is wrong at ") => format!("WRONG: {error}"),
+        (_, Some(error)) if Error::is_mismatch(error) => format!("WRONG: {error}"),
         (_, Some(error)) => format!("FAILED: {error}"),
         _ if row.verified && row.checked.is_some() => "yes, and checked".into(),
+        _ if row.verified
+            && let Some(n) = row.left_out =>
+        {
+            format!("yes, without {n} {}", plural(n, "key"))
+        }
         _ => if row.verified { "yes" } else { "no" }.to_string(),
     }
 }
@@ -219,8 +226,8 @@ pub fn json<T: Serialize>(value: &T) -> Result<()> {
 /// # Errors
 /// [`Error::ClosedPipe`] if the reader has gone; [`Error::Write`] if the system refuses.
 pub fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))
+    let written = streams::output().and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    written.map_err(|e| Error::printing(&e))
 }
 
 /// Writes text to a file, or to standard output.
@@ -231,6 +238,17 @@ pub fn write_text(place: &Place, text: &str) -> Result<()> {
     match place {
         Place::Standard => print(text),
         Place::File(_) => Output::open(place, Raw)?.write(&Data::from(text.as_bytes().to_vec())),
+    }
+}
+
+/// Refuses a file that [`write_text`] could not write, before the work of which it is to tell.
+///
+/// # Errors
+/// As for [`Output::open`].
+pub fn writable(place: &Place) -> Result<()> {
+    match place {
+        Place::Standard => Ok(()),
+        Place::File(_) => Output::open(place, Raw).map(drop),
     }
 }
 

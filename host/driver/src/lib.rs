@@ -24,25 +24,43 @@ pub use event::Event;
 pub use status::Status;
 
 use libloading::Library;
+use slots::Unfit;
 use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;
 
 /// Where the driver is looked for, in this order. Its package installs the first; the second exists if the link was
-/// made by hand; the third is Windows' own, which WSL does not put on the loader's path.
-const NAMES: [&str; 3] = ["libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"];
+/// made by hand; the third is Windows' own, which WSL does not put on the loader's path. The last are where packages
+/// install it, in case that the toolkit's stub comes first on the loader's path.
+const NAMES: [&str; 6] = [
+    "libcuda.so.1",
+    "libcuda.so",
+    "/usr/lib/wsl/lib/libcuda.so.1",
+    "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+    "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+    "/usr/lib64/libcuda.so.1",
+];
 
 /// There is no CUDA driver on this machine, or none that can be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Each name that was tried with the message of the system's loader, as `name: reason`.
     pub tried: Vec<String>,
+    /// The file of the CUDA toolkit's stub, if one was found in the driver's place.
+    pub stub: Option<String>,
 }
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The loader's messages are in `tried`, for `rungs doctor`.
-        write!(f, "no CUDA driver was found (no {} on this machine)", NAMES[0])
+        match &self.stub {
+            None => write!(f, "no CUDA driver was found (no {} on this machine)", NAMES[0]),
+            Some(stub) => write!(
+                f,
+                "no CUDA driver was found: {stub} is the CUDA toolkit's stub, to link with and not to run; install \
+                 NVIDIA's driver, or take the stub's folder out of LD_LIBRARY_PATH"
+            ),
+        }
     }
 }
 
@@ -51,7 +69,8 @@ impl Error for Missing {}
 /// Opens the CUDA driver and makes its functions callable.
 ///
 /// May be called from any thread and any number of times: the first call decides, later ones return what it found.
-/// The driver stays open for as long as the process runs. It is not initialised; that is [`init`].
+/// The driver stays open for as long as the process runs. It is initialised once, because that tells it from the
+/// toolkit's stub; [`init`] has the outcome.
 ///
 /// # Errors
 /// [`Missing`] if no driver can be opened; the functions then keep returning [`Status::STUB_LIBRARY`].
@@ -62,20 +81,45 @@ pub fn load() -> Result<(), Missing> {
 
 /// Opens the first of `names` that is a CUDA driver and fills the slots from it.
 fn open(names: &[&str]) -> Result<(), Missing> {
-    let mut tried = Vec::new();
+    let (mut tried, mut stub) = (Vec::new(), None);
     for &name in names {
         // SAFETY: opening the driver runs its initialisers, which expect nothing of the program that opens it.
         match unsafe { Library::new(name) } {
-            Ok(library) if slots::fill(&library) => {
-                // The slots point into the library from here on, so it is never closed.
-                std::mem::forget(library);
-                return Ok(());
-            }
-            Ok(_) => tried.push(format!("{name}: it has no cuInit")),
+            Ok(library) => match slots::fill(&library) {
+                Ok(()) => {
+                    // The slots point into the library from here on, so it is never closed.
+                    std::mem::forget(library);
+                    return Ok(());
+                }
+                Err(Unfit::NoDriver) => tried.push(format!("{name}: it has no cuInit")),
+                Err(Unfit::Stub(address)) => {
+                    let file = file_of(address).unwrap_or_else(|| name.into());
+                    tried.push(format!("{name}: {file} is the toolkit's stub"));
+                    stub = stub.or(Some(file));
+                }
+            },
             Err(error) => tried.push(reason(name, &error)),
         }
     }
-    Err(Missing { tried })
+    Err(Missing { tried, stub })
+}
+
+/// The file of the driver that was opened, if the system tells.
+pub fn file() -> Option<String> {
+    slots::address().and_then(file_of)
+}
+
+/// The file that is loaded at an address.
+fn file_of(address: usize) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    // As `7f00-7f10 r-xp 00000000 08:01 42   /usr/lib/libcuda.so.1`.
+    let file = |line: &str| {
+        let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+        let at = |text| usize::from_str_radix(text, 16).ok();
+        let is_there = (at(start)?..at(end)?).contains(&address);
+        is_there.then(|| line.find('/').map(|slash| line[slash..].to_owned())).flatten()
+    };
+    maps.lines().find_map(file)
 }
 
 /// Why `name` was not opened, in the form `name: reason`. The system's loader says more than libloading, which keeps

@@ -75,12 +75,23 @@ macro_rules! functions {
     };
 }
 
-/// Points the slots at `library`'s functions; false, with nothing changed, if it is not a CUDA driver. A function that
-/// the library lacks keeps its empty slot.
-pub fn fill(library: &Library) -> bool {
-    // SAFETY: the symbol is only tested for being there.
-    if unsafe { library.get::<*mut ()>(b"cuInit\0") }.is_err() {
-        return false;
+/// Why a library is no CUDA driver.
+pub enum Unfit {
+    /// It has none of a driver's functions.
+    NoDriver,
+    /// It is the toolkit's stub, whose functions all fail; the address is that of its `cuInit`.
+    Stub(usize),
+}
+
+/// Points the slots at `library`'s functions. A function that the library lacks keeps its empty slot.
+///
+/// # Errors
+/// With nothing changed, if it is no CUDA driver.
+pub fn fill(library: &Library) -> Result<(), Unfit> {
+    // SAFETY: the driver's headers declare it so.
+    let init = unsafe { library.get::<Init>(b"cuInit\0") }.map_err(|_| Unfit::NoDriver)?;
+    if init(0) == Status::STUB_LIBRARY.code() {
+        return Err(Unfit::Stub(*init as usize));
     }
     for (name, slot) in SLOTS {
         // SAFETY: the address is kept as an address; its callers declare it as the driver's headers do.
@@ -89,7 +100,13 @@ pub fn fill(library: &Library) -> bool {
             slot.store(*function, Ordering::Relaxed);
         }
     }
-    true
+    Ok(())
+}
+
+/// The address of the driver's `cuInit`, once there is a driver.
+pub fn address() -> Option<usize> {
+    let address = slot::cuInit.load(Ordering::Relaxed) as usize;
+    (address != load_and_init as Init as usize).then_some(address)
 }
 
 // The first block is what cust 0.3.2 calls, the second what this crate adds, the third what is left of stream capture,

@@ -253,7 +253,7 @@ fn fill<T: Element>(n: u64, seed: u64, key: impl Fn(&mut Random, u64) -> T + Syn
     let refused = || Error::OutOfMemory {
         what: format!("{n} {what}"),
         asked: n.saturating_mul(size_of::<T>() as u64),
-        have: memory::available().unwrap_or(0),
+        have: None,
     };
     let length = usize::try_from(n).map_err(|_| refused())?;
     let mut keys = bytemuck::allocation::try_zeroed_vec::<T>(length).map_err(|()| refused())?;

@@ -16,7 +16,7 @@ mod size;
 pub use element::Element;
 pub use generate::Distribution;
 pub use half::{bf16, f16};
-pub use memory::{available as memory_available, check as memory_check};
+pub use memory::{Room, available as memory_available, check as memory_check};
 pub use order::{Words, sorted, stable_sorted};
 pub use size::{MatrixSize, Size};
 

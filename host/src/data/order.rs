@@ -99,6 +99,40 @@ impl Data {
     }
 }
 
+impl Data {
+    /// The places of the keys in their order, or in the opposite one, the largest first. Equal keys keep their order in
+    /// both.
+    ///
+    /// # Panics
+    /// As for [`stable_sorted`].
+    pub fn sorted_places(&self, descending: bool) -> Vec<u32> {
+        // The words of an order, turned over, are those of the opposite one.
+        let words = match self.to_words() {
+            Words::U32(words) if descending => Self::U32(words.into_iter().map(|word| !word).collect()),
+            Words::U64(words) if descending => Self::U64(words.into_iter().map(|word| !word).collect()),
+            Words::U32(words) => Self::U32(words),
+            Words::U64(words) => Self::U64(words),
+        };
+        stable_sorted(&words).1
+    }
+
+    /// The keys at these places.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn at(&self, places: &[u32]) -> Self {
+        for_data!(self, keys => places.iter().map(|&place| keys[place as usize]).collect::<Vec<_>>().into())
+    }
+
+    /// How many NaN stand before the first number.
+    pub fn leading_nans(&self) -> usize {
+        // A NaN alone is not equal to itself.
+        #[allow(clippy::eq_op)]
+        let count = for_data!(self, keys => keys.iter().take_while(|key| key != key).count());
+        count
+    }
+}
+
 /// Keys of the words' low halves.
 fn narrow<T>(words: Vec<u32>, key: impl Fn(u16) -> T) -> Vec<T> {
     words.into_iter().map(|word| key(word as u16)).collect()

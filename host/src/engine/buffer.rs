@@ -394,8 +394,10 @@ impl<T> Drop for Buffer<T> {
         self.engine.0.held.update(|held| held - (self.len * size_of::<T>()) as u64);
         self.engine.0.live.borrow_mut().remove(&self.memory.address());
         if let (Memory::Device(address), Backend::Cuda(cuda)) = (&self.memory, &self.engine.0.backend) {
+            // SAFETY: this is the one owner, and launches check that the memory of their views is live.
+            let freed = unsafe { cuda.free(*address) };
             // Nothing can be done about a failure here; whatever is wrong shows at the next call.
-            let _ = cuda.free(*address);
+            let _ = freed;
         }
     }
 }

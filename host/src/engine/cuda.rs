@@ -268,7 +268,17 @@ impl Cuda {
     ///
     /// # Errors
     /// [`CudaError::Address`] if nothing is allocated there; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
-    pub fn free(&self, address: u64) -> Result<()> {
+    ///
+    /// # Safety
+    /// Nothing uses the memory after this: no kernel, no copy, and no vector or matrix that owns it. So safe code
+    /// cannot call it:
+    ///
+    /// ```compile_fail,E0133
+    /// fn frees(cuda: &rungs::engine::cuda::Cuda, address: u64) {
+    ///     let _ = cuda.free(address);
+    /// }
+    /// ```
+    pub unsafe fn free(&self, address: u64) -> Result<()> {
         if address == NOWHERE {
             return Ok(());
         }
@@ -277,7 +287,7 @@ impl Cuda {
             return Err(CudaError::Address { address, bytes: 0 });
         }
         // SAFETY: the address came from `allocate` and, being in the table until now, has not been freed. The driver
-        // waits for work that may use it.
+        // waits for work that may use it, and the caller promises that none comes later.
         let freed = unsafe { objects::free(address) };
         self.told(freed, || "freeing memory")
     }
@@ -613,10 +623,42 @@ fn enter(context: Handle) -> Result<Current> {
 /// The PTX that [`choose`] picks for a device.
 fn suited<'a>(ptx: &[(&'a str, &'a str)], properties: &Properties) -> Result<(&'a str, &'a str)> {
     let compute_capability = properties.compute_capability;
-    choose(ptx, compute_capability).ok_or_else(|| CudaError::NoPtx {
-        compute_capability,
-        have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
+    taken(ptx, properties).ok_or_else(|| {
+        let suits = |pair: &&(&str, &str)| choose(&[**pair], compute_capability).is_some();
+        let least = |(arch, text): &(&str, &str)| Some((least_driver(text)?, String::from(*arch)));
+        match ptx.iter().filter(suits).filter_map(least).min() {
+            Some((least, arch)) => CudaError::OldDriver { driver: properties.driver_version.clone(), arch, least },
+            None => {
+                CudaError::NoPtx { compute_capability, have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect() }
+            }
+        }
     })
+}
+
+/// The PTX that [`choose`] picks for a device from what its driver is new enough for.
+pub fn taken<'a>(ptx: &[(&'a str, &'a str)], properties: &Properties) -> Option<(&'a str, &'a str)> {
+    let driver = pair_of(&properties.driver_version);
+    let is_old = |text| matches!((least_driver(text), driver), (Some(least), Some(driver)) if driver < least);
+    let loadable: Vec<_> = ptx.iter().copied().filter(|(_, text)| !is_old(text)).collect();
+    choose(&loadable, properties.compute_capability)
+}
+
+/// The CUDA version of the oldest driver that loads PTX, by the version of the language that the text names. None if it
+/// names none, or one that every driver of CUDA 11 knows.
+pub fn least_driver(text: &str) -> Option<(u32, u32)> {
+    match pair_of(text.lines().find_map(|line| line.strip_prefix(".version "))?)? {
+        (..7, _) => None,
+        (7, minor) => Some((11, minor)),
+        // CUDA 12.6 has the language of 12.5.
+        (8, minor) => Some((12, if minor > 5 { minor + 1 } else { minor })),
+        (major, minor) => Some((major + 4, minor)),
+    }
+}
+
+/// A version as `12.4`.
+fn pair_of(version: &str) -> Option<(u32, u32)> {
+    let (major, minor) = version.trim().split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// The PTX to run on a device: of those that it can run, the one for the latest architecture.

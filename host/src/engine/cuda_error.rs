@@ -31,8 +31,35 @@ pub enum CudaError {
         have: Vec<String>,
     },
 
+    /// The driver is older than all PTX in the program that runs on the device.
+    #[error(
+        "the driver is one for CUDA {driver}, and the PTX for {arch} needs one for CUDA {}.{} or later: update the \
+         driver, or use the simulator (--device sim)",
+        .least.0, .least.1
+    )]
+    OldDriver {
+        /// The CUDA version of the driver.
+        driver: String,
+        /// The architecture of the PTX that needs the oldest driver.
+        arch: String,
+        /// The CUDA version of that driver.
+        least: (u32, u32),
+    },
+
+    /// The driver is there and cannot be initialised.
+    #[error(
+        "the CUDA driver is there and does not start: {status}; {}, or use the simulator (--device sim)",
+        remedy(*.status)
+    )]
+    NotStarted {
+        /// The driver's status.
+        status: Status,
+    },
+
     /// The driver's compiler refused the PTX.
-    #[error("the driver could not load the PTX for {arch}: {status}{}", after_newline(.log))]
+    #[error(
+        "the driver could not load the PTX for {arch}: {status}{}{}", age(*.status), after_newline(.log)
+    )]
     Ptx {
         /// The architecture of the PTX.
         arch: String,
@@ -124,6 +151,28 @@ impl CudaError {
     /// A call that failed while `what` was done.
     pub(super) fn driver(what: impl Into<String>, status: Status) -> Self {
         Self::Driver { what: what.into(), status }
+    }
+}
+
+/// What helps where the driver does not start.
+fn remedy(status: Status) -> &'static str {
+    match status.code() {
+        802 => "a service of the driver does not run yet: wait, or start nvidia-fabricmanager",
+        803 => "its library and the kernel's module are of two versions: reboot, or install one version of both",
+        804 => {
+            "its library is the one for forward compatibility, which this GPU does not have: take its folder (compat) \
+             out of LD_LIBRARY_PATH"
+        }
+        _ => "see what nvidia-smi says, reload the driver's modules or reboot",
+    }
+}
+
+/// What helps where the driver's compiler is older than the PTX.
+fn age(status: Status) -> &'static str {
+    if status.code() == 222 {
+        ": the driver is older than this PTX; update it, or use the simulator (--device sim)"
+    } else {
+        ""
     }
 }
 

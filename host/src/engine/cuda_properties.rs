@@ -104,7 +104,7 @@ mod attribute {
 /// Every device that the driver knows of, in the driver's order; none is not an error.
 ///
 /// # Errors
-/// [`CudaError::NoDriver`] without a driver; [`CudaError::Driver`] if the driver does not work.
+/// [`CudaError::NoDriver`] without a driver; [`CudaError::NotStarted`] or [`CudaError::Driver`] if it does not work.
 pub fn devices() -> Result<Vec<Properties>, CudaError> {
     (0..initialise()?)
         .map(|ordinal| {
@@ -139,7 +139,7 @@ pub(super) fn initialise() -> Result<u32, CudaError> {
     let counted = cuda_driver::init().and_then(|()| Device::count());
     match counted {
         Err(Status::NO_DEVICE) => Ok(0),
-        other => other.map_err(|status| CudaError::driver("the CUDA driver is there and does not start", status)),
+        other => other.map_err(|status| CudaError::NotStarted { status }),
     }
 }
 

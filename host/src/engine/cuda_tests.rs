@@ -40,6 +40,49 @@ fn the_latest_ptx_that_runs_is_chosen() {
     assert_eq!(choose(&[("sm_", ""), ("compute_80", ""), ("sm_80x", ""), ("sm_90af", "")], (9, 0)), None);
 }
 
+/// For the H100 of a node with a driver for CUDA 11.8, the PTX for sm_80 is older and loads.
+#[test]
+fn the_driver_is_new_enough_for_the_ptx_that_is_taken() {
+    let ptx = [
+        ("sm_80", "//\n.version 7.4\n.target sm_80"),
+        ("sm_90", "//\n.version 8.0\n.target sm_90"),
+        ("sm_100", ".version 8.7\n"),
+    ];
+    let on = |compute_capability, driver: &str| {
+        let properties = Properties { compute_capability, driver_version: driver.into(), ..h200() };
+        (taken(&ptx, &properties).map(|(arch, _)| arch), suited(&ptx, &properties).err().map(|e| e.to_string()))
+    };
+    assert_eq!(on((9, 0), "13.0"), (Some("sm_90"), None));
+    assert_eq!(on((9, 0), "12.0"), (Some("sm_90"), None));
+    assert_eq!(on((9, 0), "11.8"), (Some("sm_80"), None));
+    assert_eq!(on((10, 0), "12.7"), (Some("sm_90"), None));
+    assert_eq!(on((10, 0), "12.8"), (Some("sm_100"), None));
+    let (none, why) = on((9, 0), "11.0");
+    assert_eq!(none, None);
+    let want = "the driver is one for CUDA 11.0, and the PTX for sm_80 needs one for CUDA 11.4 or later";
+    assert!(why.as_ref().is_some_and(|why| why.starts_with(want) && why.contains("--device sim")), "{why:?}");
+    assert!(on((7, 5), "13.0").1.unwrap().starts_with("no PTX for compute capability 7.5"));
+    let least = |version: &str| least_driver(&format!(".version {version}\n"));
+    assert_eq!(
+        ["6.5", "7.8", "8.5", "8.6", "8.8", "9.1"].map(least),
+        [None, Some((11, 8)), Some((12, 5)), Some((12, 7)), Some((12, 9)), Some((13, 1))]
+    );
+    assert_eq!(least_driver("no PTX"), None);
+    let old = CudaError::OldDriver { driver: "11.0".into(), arch: "sm_80".into(), least: (11, 4) };
+    assert_eq!(crate::Error::from(old).exit_code(), 3, "and `auto` takes the simulator");
+}
+
+#[test]
+fn a_driver_that_does_not_start_is_explained() {
+    for (code, word) in [(802, "fabricmanager"), (803, "two versions"), (804, "LD_LIBRARY_PATH"), (999, "nvidia-smi")] {
+        let text = CudaError::NotStarted { status: Status::from_code(code) }.to_string();
+        assert!(text.contains(word) && text.contains("--device sim"), "{text}");
+    }
+    let ptx =
+        |code| CudaError::Ptx { arch: "sm_80".into(), status: Status::from_code(code), log: String::new() }.to_string();
+    assert!(ptx(222).contains("update it") && ptx(222).contains("--device sim") && !ptx(218).contains("update"));
+}
+
 #[test]
 fn a_launch_that_fits_is_not_refused() {
     let fits = |geometry, cluster| check(&h200(), &kernel(1024, 1024), &geometry, cluster);

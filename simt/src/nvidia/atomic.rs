@@ -248,3 +248,15 @@ pub(crate) fn fence(order: Order, scope: Scope) {
         }
     }
 }
+
+#[inline(always)]
+pub(crate) fn fence_sc(scope: Scope) {
+    // SAFETY: a fence has no conditions.
+    unsafe {
+        match scope {
+            Scope::Block => asm!("fence.sc.cta;", options(nostack)),
+            Scope::Device => asm!("fence.sc.gpu;", options(nostack)),
+            Scope::System => asm!("fence.sc.sys;", options(nostack)),
+        }
+    }
+}

@@ -99,6 +99,11 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        fn fence_sc(scope: Scope) {
+            atomic::fence_sc(scope)
+        }
+
+        #[inline(always)]
         unsafe fn mbarrier_init(address: u32, arrivals: u32) {
             // SAFETY: passed on.
             unsafe { bulk::init(address, arrivals) }

@@ -138,7 +138,7 @@ macro_rules! further {
 }
 
 /// All products of two tiles of 16 bits, to be added to `$sums` while the threads go on; those begun before are added.
-/// `$lie`: the bits that say which tiles lie across k, and `$x`, `$y`: what their descriptors have per instruction.
+/// `$lie`: the bits that say which tiles are MN-major, and `$x`, `$y`: what their descriptors have per instruction.
 macro_rules! begin {
     ($types:literal $columns:literal, $lie:literal, $x:literal, $y:literal, ($($i:literal)*), $a:expr, $b:expr,
      $sums:ident) => {

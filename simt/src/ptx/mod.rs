@@ -8,7 +8,7 @@
 //!
 //! Plain accesses of global memory that race are therefore undefined, as the docs of [`crate::Global`] say. Both ways
 //! around that were tried on all kernels and cost more than they give: relaxed atomics become `ld.relaxed.sys`, past
-//! the first-level cache (this rustc has no unordered ones), and `asm!` loses the offsets in addresses, so that a third
+//! L1 (this rustc has no unordered ones), and `asm!` loses the offsets in addresses, so that a third
 //! of the kernels grow, by up to 11 %.
 
 mod shared;

@@ -2,7 +2,7 @@
 //!
 //! The default backend passes nothing for an argument without bytes, such as the order `Less`. `rustc_codegen_nvvm`
 //! passes every struct by its value, and libnvvm refuses a parameter of an empty type. So the entry takes `()` in place
-//! of such a struct, for which the code generator has no parameter, and makes the value anew.
+//! of such a struct, for which the code generator has no parameter, and makes the value again.
 
 use core::mem::MaybeUninit;
 

@@ -100,17 +100,16 @@ fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), Laun
     let quiet = Quiet::new(workers as u32);
     let waiting = || next.load(Relaxed) < clusters;
     let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed, waiting: &waiting, limit };
+    let refuse = |why: String| {
+        failed.store(true, Relaxed);
+        first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel, why }));
+    };
     let run_blocks = || {
         let needed = threads as usize * cluster as usize;
         let taken = take_stacks(needed).and_then(|stacks| Ok((stacks, Leash::new()?)));
         let (mut stacks, _leash) = match taken {
             Ok(taken) => taken,
-            Err(e) => {
-                failed.store(true, Relaxed);
-                let why = format!("the host has no room for {needed} simulated threads: {e}");
-                first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel, why }));
-                return;
-            }
+            Err(e) => return refuse(format!("the host has no room for {needed} simulated threads: {e}")),
         };
         let new = |_| Block::new([grid, block], (shared_bytes, call.max_threads()), views, count.is_some());
         let mut states: Vec<Block> = (0..cluster).map(new).collect();
@@ -156,7 +155,14 @@ fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), Laun
     if workers == 1 {
         work();
     } else {
-        std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                if let Err(e) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                    refuse(format!("the host has no room for a thread: {e}"));
+                    quiet.leave();
+                }
+            }
+        });
     }
     if let Some(count) = count {
         count.end(kernel, Dim3(grid), Dim3(block));

@@ -18,8 +18,7 @@ const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
 pub struct Gpu {
     /// Options of the simulation.
     pub options: Options,
-    /// The device that sequences see. With fewer multiprocessors or less shared memory than here, they run as on
-    /// another device.
+    /// The device that sequences see. With fewer SMs or less shared memory than here, they run as on another device.
     pub device: Device,
 }
 

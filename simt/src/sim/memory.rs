@@ -68,6 +68,9 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: u32) {
     }
 }
 
+/// Why an operation on floats is refused.
+pub(super) const NO_FLOAT_ORDER: &str = "the hardware has no atomic minimum or maximum of floats";
+
 /// Any operation, sequentially consistent: the simulator does not model weaker orders.
 ///
 /// # Safety
@@ -91,7 +94,7 @@ pub(super) unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T) -> T {
                     a.fetch_update(SeqCst, SeqCst, sum).unwrap_or_else(|old| old)
                 }
                 Operation::Min(_) | Operation::Max(_) if matches!(T::KIND, $float_kind) => {
-                    panic!("the hardware has no atomic minimum or maximum of floats")
+                    panic!("{NO_FLOAT_ORDER}")
                 }
                 Operation::Add(v) => a.fetch_add(bits(v), SeqCst),
                 Operation::Min(v) if matches!(T::KIND, $signed_kind) => s.fetch_min(bits(v) as $i, SeqCst) as $u,

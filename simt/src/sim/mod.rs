@@ -26,6 +26,7 @@ mod limit;
 mod mbarrier;
 mod memory;
 mod mma;
+pub mod mutant;
 mod observe;
 mod overflow;
 mod registers;
@@ -58,6 +59,7 @@ use crate::scalar::{Along, AtomicScalar, Lies, Operand, Scalar, from_bits, to_bi
 use crate::{bf16, f16};
 use block::{Block, Vector};
 use check::{BlockState, Half, Moved, Session, Touch, Use};
+use mutant::Change;
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::OnceLock;
@@ -224,6 +226,7 @@ unsafe fn atomic<T: AtomicScalar>(
     order: Order,
     scope: Scope,
 ) -> T {
+    let (order, scope) = mutant::weakened(order, scope);
     if op == Operation::Load {
         // A thread that loads atomically may be waiting for another thread's store: the others run.
         here().spin();
@@ -299,6 +302,9 @@ fn arrive(address: u32, bytes: u32) {
 /// of other blocks did that have arrived.
 #[track_caller]
 fn try_wait(address: u32, parity: u32, wide: bool) -> bool {
+    if mutant::is(Change::MbarrierWait) {
+        return true;
+    }
     let block = here();
     let ended = block.mbarriers.ended(address, parity)
         && !block.checks().is_some_and(|(session, state)| session.sees_late(state, block.current(), (address, parity)));
@@ -361,6 +367,9 @@ impl Machine for Simulator {
     #[inline(always)]
     #[track_caller]
     fn sync_threads() {
+        if mutant::is(Change::Barrier) {
+            return;
+        }
         here().sync(0, None, false);
     }
 
@@ -383,17 +392,23 @@ impl Machine for Simulator {
             threads.is_multiple_of(crate::machine::WARP) && threads > 0,
             "a named barrier waits for whole warps, not for {threads} threads"
         );
-        here().sync(id as usize, Some(threads), false);
+        if !mutant::is(Change::NamedBarrier) {
+            here().sync(id as usize, Some(threads), false);
+        }
     }
 
     #[track_caller]
     fn sync_cluster() {
-        cluster::sync();
+        if !mutant::is(Change::ClusterBarrier) {
+            cluster::sync();
+        }
     }
 
     #[track_caller]
     fn sync_warp(mask: u32) {
-        warp::barrier(mask);
+        if !mutant::is(Change::WarpBarrier) {
+            warp::barrier(mask);
+        }
     }
 
     #[track_caller]
@@ -417,7 +432,7 @@ impl Machine for Simulator {
     }
 
     fn active_mask() -> u32 {
-        // Threads run one after the other here, so the honest hint is the caller alone.
+        // Threads run one at a time here, so the honest hint is the caller alone.
         1 << (here().current() as u32 % crate::machine::WARP)
     }
 
@@ -583,11 +598,24 @@ impl Machine for Simulator {
         unsafe { atomic(op, p, Space::Shared, address.into(), order, Scope::Block) }
     }
 
+    #[track_caller]
     fn fence(order: Order, scope: Scope) {
+        if mutant::is(Change::Fence) {
+            return;
+        }
+        let (_, scope) = mutant::weakened(Order::Relaxed, scope);
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let block = here();
         if let Some((session, state)) = block.checks() {
             session.fence(state, block.current(), order, scope);
+        }
+    }
+
+    fn fence_sc(scope: Scope) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.fence_sc(state, block.current(), scope);
         }
     }
 
@@ -631,7 +659,11 @@ impl Machine for Simulator {
         try_wait(address, parity, true)
     }
 
+    #[track_caller]
     fn fence_mbarrier_init() {
+        if mutant::is(Change::Fence) {
+            return;
+        }
         let block = here();
         if let Some((session, state)) = block.checks() {
             session.fence_init(state, block.current());
@@ -701,14 +733,22 @@ impl Machine for Simulator {
         }
     }
 
+    #[track_caller]
     fn bulk_wait_read<const N: u32>() {
+        if mutant::is(Change::CopyWait) {
+            return;
+        }
         let block = here();
         if let Some((session, state)) = block.checks() {
             session.bulk_wait_read(state, block.current(), N);
         }
     }
 
+    #[track_caller]
     fn fence_async_shared() {
+        if mutant::is(Change::Fence) {
+            return;
+        }
         let block = here();
         if let Some((session, state)) = block.checks() {
             session.fence_async(state, block.current());
@@ -740,7 +780,11 @@ impl Machine for Simulator {
         block.copies.commit(block.current());
     }
 
+    #[track_caller]
     fn copy_async_wait<const N: u32>() {
+        if mutant::is(Change::CopyWait) {
+            return;
+        }
         let block = here();
         while let Some(group) = block.copies.due(block.current(), N) {
             for copy in group {
@@ -776,7 +820,11 @@ impl Machine for Simulator {
         here().claim_registers(N);
     }
 
+    #[track_caller]
     fn wait_for_previous_grid() {
+        if mutant::is(Change::LaunchWait) {
+            return;
+        }
         // Launches follow one another here: the preceding one has ended. A check judges as if it had not.
         let block = here();
         if let Some((session, state)) = block.checks() {
@@ -973,6 +1021,14 @@ impl Machine for Simulator {
     #[track_caller]
     fn misaligned(space: &'static str, address: u64, alignment: u32) -> ! {
         mistake(Kind::Misaligned);
-        panic!("{space} at {address:#x} is not aligned to {alignment} bytes")
+        // SAFETY: as in `here`.
+        let views = unsafe { BLOCK.get().as_ref() }.map_or(&[][..], |block| &block.views);
+        let in_shared = Memory { space: Space::Shared, parameter: None, element: None, offset: address, bytes: 1 };
+        let is = match space {
+            _ if space.starts_with("length") => format!("is {address}"),
+            _ if space.starts_with("global") => format!("begins at {}", Memory::in_views(views, address, 1)),
+            _ => format!("begins at {in_shared}"),
+        };
+        panic!("{space} is not aligned to {alignment} bytes: it {is}")
     }
 }

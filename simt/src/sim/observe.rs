@@ -10,7 +10,7 @@ use crate::scalar::{Scalar, to_bits};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// An event of a kernel. Between two [`Event::Barrier`]s of a block its threads appear one after the other, each in the
+/// An event of a kernel. Between two [`Event::Barrier`]s of a block its threads appear in sequence, each in the
 /// order of its program, unless one waits for another in a loop or makes millions of accesses; observed blocks run one
 /// after the other, and those of a cluster take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
-//! Registers of a block's threads, which groups of four warps give back and take.
+//! Registers of a block's threads, which warpgroups give back and take.
 
 use std::cell::Cell;
 
-/// Registers of a multiprocessor, and the most that a thread has.
+/// Registers of an SM, and the most that a thread has.
 const ALL: u32 = 1 << 16;
 const MOST: u32 = 256;
 
 /// The registers of a block. A kernel that sets no bound of its threads has none here: ptxas ignores its calls.
 pub(super) struct Registers {
     /// What each thread begins with: as many as fit all threads that the kernel is compiled for, if one block of it
-    /// runs on a multiprocessor. More blocks make them fewer, which is not known here.
+    /// runs on an SM. More blocks make them fewer, which is not known here.
     each: Option<u32>,
     held: Vec<Cell<u32>>,
     free: Cell<u32>,

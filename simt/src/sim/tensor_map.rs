@@ -1,4 +1,4 @@
-//! Boxes of matrices, as the copy engine moves them: row by row, pieces of 16 bytes.
+//! Boxes of matrices, as TMA moves them: row by row, pieces of 16 bytes.
 
 use super::check::{Kind, Moved};
 use super::cluster::reach;

@@ -40,7 +40,7 @@ fn dot<T: Real>(a: Matrix<T>, row: u32, b: Matrix<T>, column: u32, k: u32) -> T 
     if k == 0 {
         return T::ZERO;
     }
-    // From each element the next one is found by its distance: places computed anew, in 32 bits that are then made an
+    // From each element the next one is found by its distance: places computed again, in 32 bits that are then made an
     // address, would be most of the loop's instructions.
     let (mut a, mut b, mut sum, mut behind) = (a.row(row), b.column(column), T::ZERO, k - 1);
     while behind > 0 {

@@ -4,7 +4,7 @@
 //! and B are in shared memory: while the block multiplies one pair, `cp.async` fills the other. This is the product of
 //! `f32` on the CUDA cores of GPUs before Hopper.
 //!
-//! **Bottleneck.** All threads both copy and multiply: each step along k costs a dozen instructions that start copies,
+//! **Bottleneck.** All threads both copy and multiply: each K step costs a dozen instructions that start copies,
 //! and one barrier.
 //!
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block;
@@ -23,7 +23,7 @@ use simt::{Global, Shared, async_copy, kernel, shared, thread, unroll, warp};
 
 /// Side of a tile of C.
 pub const TILE: u32 = 128;
-/// Elements along k of the tiles in shared memory.
+/// Depth in K of the tiles in shared memory.
 pub const DEPTH: u32 = 16;
 /// Elements from one row of the transposed tile of A to the next.
 const STRIDE_A: u32 = TILE + 4;
@@ -50,7 +50,7 @@ const COPIES_B: usize = COPIES_A / 4;
 shared!(TILES_A: [f32; STAGES * SIZE_A]);
 shared!(TILES_B: [f32; STAGES * SIZE_B]);
 
-/// Bytes per thread of spilled registers that two blocks per multiprocessor may cost: for compute capability 8.0 ptxas
+/// Bytes per thread of spilled registers that two blocks per SM may cost: for compute capability 8.0 ptxas
 /// finds no room for six addresses.
 const MAX_SPILLS: u32 = 24;
 
@@ -73,12 +73,12 @@ pub fn product_fp32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape
         multiply(tile_a, tile_b, &mut sums);
         (t, stage) = (t + DEPTH, stage ^ 1);
     }
-    async_copy::wait::<0>(); // the copies behind the last tile have ended, before the block's shared memory does
+    async_copy::wait::<0>(); // the empty copies past the last tile have ended before the block frees its shared memory
     store(task, row, column, &sums);
 }
 
-/// Starts to copy the tiles from `t` on along k to a stage. What lies outside the matrices, as all does behind the last
-/// tile, becomes zero.
+/// Starts to copy the tiles from k = `t` on to a stage. Elements outside the matrices become zero; past the last tile
+/// all of them do.
 #[inline(always)]
 fn copy(task: Task, stage: u32, t: u32, thread: u32, packs: bool) {
     let tile_a = TILES_A::view().slice(stage * SIZE_A, SIZE_A);
@@ -126,7 +126,7 @@ fn multiply(tile_a: Shared<f32>, tile_b: Shared<f32>, sums: &mut Sums) {
     });
 }
 
-/// The four elements at `from`, and those `apart` behind.
+/// The four elements at `from`, and the four that lie `apart` after them.
 #[inline(always)]
 fn two_fours(tile: Shared<f32>, from: u32, apart: u32) -> [f32; SIDE] {
     let ([a, b, c, d], [e, f, g, h]) = (tile.get_pack(from / 4), tile.get_pack((from + apart) / 4));

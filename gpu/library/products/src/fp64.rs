@@ -4,14 +4,15 @@
 //! as in `tensor-double`, the course's rung: four pairs of tiles arrive by asynchronous copies, and each MMA computes a
 //! piece of Cᵀ, because the pairs that a 16-byte load brings are in the order of its registers then.
 //!
-//! **Bottleneck.** The tensor cores: by ncu on an H200 they are busy 82 % of the time at 4096³. Tiles of 128 × 128, with
-//! one block per SM, were 2 to 12 % slower from 3072³ on, and tiles of 64 × 64 as fast.
+//! **Bottleneck.** The tensor cores: by ncu on an H200 they are busy 82 % of the time at 4096³. Tiles of 128 × 128,
+//! with one block per SM, were 2 to 12 % slower from 3072³ on, and tiles of 64 × 64 as fast.
 //!
-//! **Cost.** 2·m·n·k operations; 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block;
-//! one launch.
+//! **Cost.** 2·m·n·k operations; 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ + 1 barriers per
+//! block; one launch.
 //!
-//! **Threads.** Warps have tiles of 64 × 32 or 32 × 16. Packs of 16 bytes are permuted in shared memory by bits of their
-//! row, so that no load of a fragment has bank conflicts. Where large tiles do not fill the SMs, smaller ones are used.
+//! **Threads.** Warps have tiles of 64 × 32 or 32 × 16. Packs of 16 bytes are permuted in shared memory by bits of
+//! their row, so that no load of a fragment has bank conflicts. Small tiles are used where large ones do not fill
+//! the SMs.
 //!
 //! **Limits.** Any m, n, k and strides; rows that are not aligned to 16 bytes, and transposed operands, are copied
 //! element by element; factors and batches. Compute capability 8.0, with 96 KiB of shared memory per block.
@@ -23,7 +24,7 @@ use super::{Matrix, Output, Shape, Task};
 use simt::mma::{self, FragmentA64, FragmentB64, FragmentC64};
 use simt::{Global, Shared, async_copy, kernel, thread, unroll, warp};
 
-/// Elements along k of the tiles in shared memory.
+/// Depth in K of the tiles in shared memory.
 pub const DEPTH: u32 = 16;
 /// Pairs of tiles in shared memory.
 const STAGES: u32 = 4;
@@ -47,7 +48,7 @@ pub fn product_fp64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape
     Large::product(a, b, c, shape);
 }
 
-/// The same with small tiles.
+/// The product with small tiles.
 #[kernel(max_threads = Small::BLOCK, min_blocks = 4)]
 pub fn product_fp64_small(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
     Small::product(a, b, c, shape);
@@ -85,7 +86,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
                 // below; and all threads have multiplied the stage before this, which is filled again next.
                 thread::sync_threads();
                 Self::copy(task, step + STAGES - 1, steps, packs);
-                // Behind the last step, its own stage again: nobody uses what is loaded.
+                // After the last step, its own stage again: nobody uses what is loaded.
                 Self::multiply(step % STAGES, (step + 1).min(steps - 1) % STAGES, &mut held, &mut sums);
                 step += 1;
             }
@@ -107,8 +108,8 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         k * Self::PACKS_B + (pack ^ (k & 6))
     }
 
-    /// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is
-    /// empty behind the last step.
+    /// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is
+    /// empty after the last step.
     #[inline(always)]
     fn copy(task: Task<f64>, step: u32, steps: u32, packs: (bool, bool)) {
         if step < steps {
@@ -120,7 +121,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         async_copy::commit();
     }
 
-    /// First row and column of the warp's tile within the block's, and the lane's numbers g = lane / 4 and t = lane % 4.
+    /// First row and column of the warp's tile within the block's; then g = lane / 4 and t = lane % 4.
     #[inline(always)]
     fn place_of_lane() -> (u32, u32, u32, u32) {
         let (number, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
@@ -137,8 +138,8 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         (load_a(tile_a, row + g, t), of_b)
     }
 
-    /// Adds the products of a stage to the lane's sums. Each fragment is loaded while the MMAs before it run, those with
-    /// which the next stage begins too: the tensor cores need not wait at the barrier.
+    /// Adds the products of a stage to the lane's sums. Each fragment is loaded while the previous MMAs run. So are the
+    /// first fragments of the next stage, so the tensor cores need not wait at the barrier.
     #[inline(always)]
     fn multiply(
         stage: u32,
@@ -193,7 +194,7 @@ fn place_a(row: u32, pack: u32) -> u32 {
     row * PACKS_A + (pack ^ (row % 2 * 4))
 }
 
-/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the order along k of B's.
+/// The lane's part of a fragment of Aᵀ, of one row of the tile, with the order in K of B's.
 #[inline(always)]
 fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
     let [first, second] = [t, 4 + t].map(|pack| tile.get_pack(place_a(row, pack)));

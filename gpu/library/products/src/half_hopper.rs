@@ -135,7 +135,7 @@ pub mod launches {
 
     /// A type with kernels here.
     pub(crate) trait Mappable: Half {
-        /// They.
+        /// The kernels of each tile width for this type.
         fn widths() -> Vec<Width<Self>>;
     }
 

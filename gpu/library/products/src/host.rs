@@ -38,7 +38,7 @@ impl<T> Default for Room<T> {
 }
 
 impl<T: Scalar> Room<T> {
-    /// A view of so many elements of it.
+    /// A view of the given number of elements of it.
     pub(super) fn view(&mut self, on: &dyn Launcher, elements: u64) -> Result<Global<T>> {
         let len = u32::try_from(elements)
             .map_err(|_| Failed::Unsuitable(format!("a copy of {elements} elements is more than fits a view")))?;
@@ -50,7 +50,7 @@ impl<T: Scalar> Room<T> {
     }
 }
 
-/// Why a device cannot run kernels of compute capability 9.0 alone with so many bytes of shared memory per block.
+/// Why a device cannot run kernels of compute capability 9.0 alone with `shared` bytes of shared memory per block.
 pub(super) fn refuses_but_hopper(name: &str, ask: &Ask, shared: u32) -> Option<String> {
     let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
     if (major, minor) != (9, 0) {
@@ -69,7 +69,7 @@ where
     by_tiles_with(kernel, rows, columns, block, 0)
 }
 
-/// [`by_tiles`] with so many bytes of dynamic shared memory.
+/// [`by_tiles`] with the given number of bytes of dynamic shared memory.
 pub(super) fn by_tiles_with<T, K>(
     kernel: K,
     rows: u32,

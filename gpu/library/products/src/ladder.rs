@@ -34,7 +34,7 @@ pub struct Product<T: Element = f32> {
     pub alpha: T::Sum,
     /// The factor of what is in C. If it is 0, C is not read.
     pub beta: T::Sum,
-    /// How many products, and how far apart their matrices are.
+    /// The number of products, and the distances between their matrices.
     pub batch: Batch,
 }
 
@@ -69,7 +69,7 @@ impl<T: Scalar> Matrix<T> {
         Self { data, rows, columns, stride, transposed: false }
     }
 
-    /// Elements from the first of the matrix to behind its last.
+    /// Elements from the first of the matrix to one past its last.
     fn extent(&self) -> u64 {
         let (rows, columns) = if self.transposed { (self.columns, self.rows) } else { (self.rows, self.columns) };
         if rows == 0 || columns == 0 { 0 } else { (rows as u64 - 1) * self.stride as u64 + columns as u64 }
@@ -178,13 +178,13 @@ pub trait Multiplies: Sync {
     note = "matrices are of f32, f64, bf16 or f16"
 )]
 pub trait Multiplied: Element {
-    /// Its name.
+    /// The type's name.
     const NAME: &'static str;
 
     /// A factor as products of this type take it.
     fn factor(factor: f64) -> Self::Sum;
 
-    /// How precise the rung's products of this type are, if it has them.
+    /// The precision of the rung's products of this type, if it has any.
     fn precision(rung: Matmul) -> Option<Precision>;
 
     /// The rung's launches for this type, if it has them.
@@ -238,7 +238,7 @@ multiplied! {
 /// The type that runs a rung of the family.
 pub type Matmul = &'static dyn Multiplies;
 
-/// What a rung that multiplies matrices offers its callers.
+/// The interface of a rung that multiplies matrices.
 pub trait Multiplier {
     /// The rung ready to multiply matrices of these sizes, and of others.
     ///

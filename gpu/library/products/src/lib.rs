@@ -56,7 +56,7 @@ use simt::{Global, thread};
 pub use element::{Element, Real};
 pub use output::Output;
 
-/// A matrix inside a view: element (i, j) is `row_step`·i + `column_step`·j elements behind the first.
+/// A matrix inside a view: element (i, j) is `row_step`·i + `column_step`·j elements after the first.
 ///
 /// In a row-major matrix `column_step` is 1, in a transposed one `row_step` is.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ pub struct Matrix<T = f32> {
     column_step: u32,
 }
 
-/// A row or a column of a matrix, or what is left of one: each element is `step` elements behind the one before.
+/// A row or a column of a matrix, or its remainder: consecutive elements are `step` elements apart.
 #[derive(Clone, Copy)]
 struct Line<T> {
     data: Global<T>,
@@ -111,7 +111,7 @@ pub struct Shape<R = f32> {
     pub beta: R,
 }
 
-/// What a block works on: a tile of C, and the matrices of its product.
+/// A block's task: a tile of C, and the matrices of its product.
 #[derive(Clone, Copy)]
 pub struct Task<T: Element = f32> {
     /// First row of the tile.
@@ -151,7 +151,7 @@ impl<R: Real> Shape<R> {
         self.task_by((rows, columns), a, b, c, in_groups)
     }
 
-    /// The task of the block; `place` gives the row and the column of a tile, of so many down and along.
+    /// The task of the block; `place` gives the row and the column of a tile, from the numbers of tiles down and along.
     #[inline(always)]
     fn task_by<T: Element<Sum = R>>(
         &self,
@@ -193,7 +193,7 @@ impl<R: Real> Shape<R> {
 }
 
 /// The row and the column of tile `tile` of `down` × `along`. Blocks walk through eight rows of tiles together, column
-/// by column, so that they share tiles of A and B in the second-level cache.
+/// by column, so that they share tiles of A and B in L2.
 #[inline(always)]
 fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
     const GROUP: u32 = 8;
@@ -232,7 +232,7 @@ impl<T: Element> Line<T> {
         self.data.get(0)
     }
 
-    /// The elements behind the first; there are some.
+    /// The elements after the first; there is at least one.
     #[inline(always)]
     fn rest(self) -> Self {
         Self { data: after(self.data, self.step), ..self }

@@ -3,7 +3,7 @@
 //! **Idea.** Of the three products of `three-tf32-group`, only large·large needs TF32. The two correction products
 //! involve a residual (at most 2⁻¹¹ of the element), so their factors may be rounded to `bf16`: the error is 2⁻¹⁸ of
 //! the whole at most, and sums of `f32` over many k err by more. The tensor cores multiply `bf16` at twice the rate.
-//! The second tile of a stage holds elements and residuals in `bf16` next to each other along k, A with the elements
+//! The second tile of a stage holds elements and residuals in `bf16` next to each other in K, A with the elements
 //! first and B with the residuals first, so that both corrections are one product with 64 k for 32. The small sums are
 //! made first, and the large products are added to them.
 //!
@@ -46,13 +46,13 @@ pub fn product_mixed(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shap
     Wide::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 128 columns.
+/// The product with tiles of 128 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn product_mixed_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Middle::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 64 columns.
+/// The product with tiles of 64 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn product_mixed_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Narrow::product(a, b, c, shape, product);
@@ -73,7 +73,7 @@ pub fn product_mixed_pack(
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: A and B are copied; then the product. Of few k, the launches of `three-tf32-group`.
+    //! What the host launches: A and B are copied; then the product. If k is small, the launches of `three-tf32-group`.
 
     use super::super::three_tf32_group::launches::ThreeTf32Group;
     use super::*;

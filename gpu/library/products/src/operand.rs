@@ -1,5 +1,4 @@
-//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where the copy engine cannot take
-//! it.
+//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where TMA cannot take it.
 //!
 //! Threads want the elements of one k side by side. So they lie in A that is transposed and in B that is not; the copy
 //! engine takes boxes of those whose address and rows are aligned. Others are copied to tiles before.
@@ -9,7 +8,7 @@ use simt::mbarrier::Mbarrier;
 use simt::tensor_map::TensorMap;
 use simt::{Global, Shared, bulk, shared, thread, unroll};
 
-/// An operand as the copy engine takes it.
+/// An operand as TMA takes it.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
     map: TensorMap<f32>,
@@ -31,7 +30,7 @@ impl Source {
         }
     }
 
-    /// Has `width` rows of A, or columns of B, from `first` on copied to `to`, for one of the `steps` along k.
+    /// Has `width` rows of A, or columns of B, from `first` on copied to `to`, for one of the `steps` K steps.
     #[inline(always)]
     pub(super) fn load(
         self,
@@ -59,7 +58,7 @@ const EACH: usize = (SIDE * PACKS / PACK) as usize;
 
 shared!(
     /// The square: an element of k after the other for each row of A, or column of B. Packs are permuted by bits of the
-    /// row, so that neither rows nor columns crowd in banks.
+    /// row, so that neither rows nor columns have bank conflicts.
     SQUARE: [f32; SIDE * SIDE]
 );
 
@@ -93,7 +92,7 @@ impl Part {
         if row < along && k < deep { self.from.get(row * step + k * step_deep) } else { 0.0 }
     }
 
-    /// Four elements along k.
+    /// Four elements in K.
     #[inline(always)]
     fn get_4(self, row: u32, k: u32) -> [f32; 4] {
         if self.first + row < self.panel.along && self.first_k + k + 4 <= self.panel.deep {
@@ -103,7 +102,7 @@ impl Part {
         }
     }
 
-    /// Whether all four elements along k from a multiple of 4 on are one access.
+    /// Whether four elements along K, from a multiple of 4 on, are one access.
     #[inline(always)]
     fn has_packs(self) -> bool {
         let aligned = (self.from.as_ptr() as usize).is_multiple_of(16);
@@ -142,7 +141,7 @@ impl Part {
         let Self { panel: Panel { width, depth, .. }, first, first_k, .. } = self;
         let (square, warp, lane) = (SQUARE::view(), thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
         let tile = first / width * width * depth + first % width;
-        // A warp has eight packs of four k: it reads all banks, and writes whole lines of the second-level cache.
+        // A warp has eight packs of four k: it reads all banks, and writes whole lines of L2.
         let row = (warp % 2 * 8 + lane % 8) * 4;
         unroll::<EACH>(|i| {
             let k = (i as u32 * (PACKS / EACH as u32) + warp / 2) * 4 + lane / 8;
@@ -167,7 +166,7 @@ pub(super) fn pack(from: Global<f32>, to: Global<f32>, panel: Panel, number: u32
 
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod host {
-    //! What the host makes of an operand.
+    //! Operands on the host.
 
     use super::super::host::Room;
     use super::*;
@@ -183,7 +182,7 @@ pub(super) mod host {
     }
 
     impl Operand {
-        /// The operand that begins at `start`. `deep_rows`: whether its rows, as it is stored, lie along k. Stages have
+        /// The operand that begins at `start`. `deep_rows`: whether its rows, as it is stored, are K-major. Stages have
         /// `depth` k.
         pub(in super::super) fn new(
             on: &dyn Launcher,

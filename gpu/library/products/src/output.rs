@@ -1,4 +1,4 @@
-//! What the sums of products become in C.
+//! Writing the sums of products to C.
 //!
 //! The methods are made for each type by a macro, and not generic: LLVM makes more of some kernels if it has to see
 //! through a trait's methods here.
@@ -78,7 +78,7 @@ macro_rules! outputs {
                 }
             }
 
-            /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
+            /// The new value of an element that was `old`; `old` is ignored when beta is 0.
             #[inline(always)]
             pub(super) fn combined(self, old: $t, sum: $sum) -> $t {
                 if self.beta != 0.0 {
@@ -97,7 +97,7 @@ outputs! {
     f16: f32, f16::ZERO, fma;
 }
 
-/// The methods for four elements of each type, which have a multiple of so many bytes.
+/// The methods for four elements of each type, aligned to the given number of bytes.
 macro_rules! fours {
     ($($t:ident: $zero:expr, $bytes:literal;)*) => {$(
         impl Output<$t> {

@@ -36,7 +36,7 @@ pub use super::group::ROWS;
 
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = Wide::<f32>::COLUMNS;
-/// Elements along k of tiles in shared memory; of elements of 16 bits they have twice as many.
+/// Depth in K of tiles in shared memory; of elements of 16 bits they have twice as many.
 pub const DEPTH: u32 = Tile::<f32>::DEPTH;
 
 type Wide<T> = Groups<T, Whole, 128, 1, 4>;
@@ -58,7 +58,7 @@ pub fn product_packed<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape
     Wide::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 128 columns.
+/// The product with tiles of 128 columns.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,
@@ -73,7 +73,7 @@ pub fn product_packed_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>
     Middle::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 64 columns.
+/// The product with tiles of 64 columns.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,

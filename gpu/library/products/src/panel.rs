@@ -1,13 +1,13 @@
 //! An operand, and its copy in tiles: for those who copy, and for the host.
 
 /// An operand, and the form that it is copied to: tiles of `width` rows of A, or columns of B. How many elements along
-/// k a tile has, those who copy know. Element i of k is `step`·i + `step_deep`·k elements behind the first.
+/// k a tile has, those who copy know. Element i of k is `step`·i + `step_deep`·k elements after the first.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Panel {
     /// Rows of A, or columns of B.
     pub along: u32,
-    /// Elements along k.
+    /// Elements in K.
     pub deep: u32,
     /// Elements from one row of A, or column of B, to the next.
     pub step: u32,
@@ -15,12 +15,12 @@ pub struct Panel {
     pub step_deep: u32,
     /// Rows or columns of a tile.
     pub width: u32,
-    /// Elements along k of the copy, at least `deep`.
+    /// Depth in K of the copy, at least `deep`.
     pub depth: u32,
 }
 
 impl Panel {
-    /// Blocks that copy it, if each has `side` rows or columns, of which `width` is a multiple, and so many k.
+    /// Blocks that copy it, if each has `side` rows or columns, of which `width` is a multiple, and `deep` k each.
     #[inline(always)]
     pub(super) const fn blocks(&self, side: u32, deep: u32) -> u32 {
         self.along.next_multiple_of(self.width) / side * self.depth.div_ceil(deep)

@@ -1,4 +1,4 @@
-//! How precise products of matrices are.
+//! Precision of matrix products.
 
 /// How precise the elements of a product are. Errors are relative: to the sum of the magnitudes of an element's terms,
 /// or to the root of the sum of their squares.
@@ -9,7 +9,7 @@ pub enum Precision {
     /// Three products of TF32 numbers for one of `f32`; their sums over at most 32 k are cut off, the others rounded.
     ThreeTf32,
     /// [`Precision::ThreeTf32`], but the two small ones of the three products are of `bf16` numbers if k is large.
-    /// Their error is below that of sums of `f32` over so many k.
+    /// The error is below that of an `f32` sum over the same k.
     Mixed,
     /// Products of elements that are rounded to TF32 before; all sums are cut off.
     Tf32,
@@ -17,7 +17,8 @@ pub enum Precision {
     CutTf32,
     /// Products and sums of `f64`.
     F64,
-    /// Products of elements of 16 bits, whose sums are `f32` and cut off. Elements of C are rounded beside that.
+    /// Products of elements of 16 bits, whose sums are `f32` and cut off. Rounding the elements of C adds to this
+    /// error.
     Sixteen,
 }
 
@@ -29,10 +30,10 @@ const UNIT_F64: f64 = f64::EPSILON;
 const UNIT_TF32: f64 = UNIT * 8192.0;
 
 impl Precision {
-    /// Those of products of `f32`, the most precise first.
+    /// The precisions of `f32` products, the most precise first.
     pub const ALL: [Self; 4] = [Self::F32, Self::ThreeTf32, Self::Mixed, Self::Tf32];
 
-    /// Its name on a command line.
+    /// The name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",

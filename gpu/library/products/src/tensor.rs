@@ -6,23 +6,23 @@ use super::{Shape, Task};
 use simt::mma::FragmentC;
 use simt::{Global, Shared, async_copy, opaque, thread, unroll, warp};
 
-/// Elements along k of the tiles in shared memory.
+/// Depth in K of the tiles in shared memory.
 pub const DEPTH: u32 = 32;
 /// Pairs of tiles in shared memory.
 const STAGES: u32 = 3;
 /// Packs of four elements in a row of the tile of A.
 const ACROSS_A: u32 = DEPTH / 4;
 
-/// How the tensor cores make a product of `f32`.
+/// A method to compute `f32` products on the tensor cores.
 pub(super) trait Method {
-    /// What they get of an element of A or B.
+    /// The part of an element of A or B that the tensor cores read.
     type Operand: Copy;
-    /// How many products of small matrices one product takes.
+    /// MMAs per product of fragments.
     const PASSES: usize;
-    /// Whether they sum the products of sixteen k alone, and the multiprocessor adds these sums.
+    /// Whether the tensor cores sum only sixteen k, and the CUDA cores add these partial sums.
     const PARTS: bool;
 
-    /// What they get of an element.
+    /// Converts an element to that operand.
     fn operand(x: f32) -> Self::Operand;
 
     /// Adds one of the products of small matrices to sums.
@@ -81,13 +81,13 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         (Shared::dynamic(first, Self::SIZE_A), Shared::dynamic(first + Self::SIZE_A * 4, Self::SIZE - Self::SIZE_A))
     }
 
-    /// Starts to copy the tiles from `t` on along k to a stage, and closes the group of these copies. What lies outside
-    /// the matrices becomes zero; behind the last tile nothing is copied.
+    /// Starts to copy the tiles from k = `t` on to a stage, and closes the group of these copies. What lies outside
+    /// the matrices becomes zero; after the last tile nothing is copied.
     #[inline(always)]
     fn copy(task: Task, stage: u32, t: u32, k: u32, packs: (bool, bool)) {
         if t < k {
             let (tile_a, tile_b) = Self::tiles(stage);
-            // What follows from the thread's number is computed anew for each stage: during the products there are no
+            // What follows from the thread's number is computed again for each stage: during the products there are no
             // registers for it.
             let thread = opaque(thread::thread_idx_x().wrapping_add(t)).wrapping_sub(t);
             let (rows, depth, columns) = ((task.row, ROWS), (t, DEPTH), (task.column, COLUMNS));
@@ -112,7 +112,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         Place { row, column, g: lane / 4, t: lane % 4 }
     }
 
-    /// Adds the products of sixteen elements along k: steps `step` and `step` + 1 of the stage.
+    /// Adds the products of sixteen elements in K: steps `step` and `step` + 1 of the stage.
     #[inline(always)]
     fn two_steps<M: Method>(tiles: (Shared<f32>, Shared<f32>), place: Place, step: u32, sums: &mut Sums<DOWN, ALONG>) {
         if !M::PARTS {
@@ -125,7 +125,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
         each::<DOWN, ALONG>(|i, group, j| unroll::<4>(|e| sums[i][group][j][e] += parts[i][group][j][e]));
     }
 
-    /// Adds the products of eight elements along k, step `step` of the stage.
+    /// Adds the products of eight elements in K, step `step` of the stage.
     #[inline(always)]
     fn step<M: Method>(tiles: (Shared<f32>, Shared<f32>), place: Place, step: u32, sums: &mut Sums<DOWN, ALONG>) {
         let (mut a, mut b) = ([[M::operand(0.0); 4]; DOWN], [[[M::operand(0.0); 2]; 4]; ALONG]);
@@ -201,7 +201,7 @@ fn pack_a(row: u32, across: u32) -> u32 {
 
 /// Where a lane's fragments are.
 ///
-/// Element t of the first half of a fragment along k is really element 2·t of the step, and element t of the second
+/// Element t of the first half of a fragment in K is really element 2·t of the step, and element t of the second
 /// half element 2·t + 1: the two are neighbours in A. Column g of fragment j of a group is really column 4·g + j: the
 /// four are neighbours in B and in C.
 #[derive(Clone, Copy)]
@@ -230,7 +230,7 @@ fn load_a<M: Method>(tile: Shared<f32>, place: Place, step: u32, fragment: u32) 
 
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod host {
-    //! What the rungs launch.
+    //! The launches.
 
     use super::Tiling;
     use crate::Shape;

@@ -42,7 +42,7 @@ type Wide<A> = Held<A, 128, 4>;
 type Middle<A> = Held<A, 64, 6>;
 type Narrow<A> = Held<A, 32, 8>;
 
-/// C = alpha·A·B + beta·C for one product, turned so that B lies along k. `map_c` is used if `boxes`. The views of A
+/// C = alpha·A·B + beta·C for one product, turned so that B is K-major. `map_c` is used if `boxes`. The views of A
 /// and B say what their maps are of.
 #[kernel(
     sm_90a,
@@ -102,7 +102,7 @@ pub mod launches {
         };
     }
 
-    /// Cᵀ = Bᵀ·Aᵀ if A lies along k; else C = A·B, for which B has to.
+    /// Cᵀ = Bᵀ·Aᵀ if A is K-major; else C = A·B, for which B has to be.
     fn turn(product: Product) -> Product {
         let Product { a, b, c, batch, .. } = product;
         if a.transposed {

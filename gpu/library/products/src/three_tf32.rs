@@ -35,7 +35,7 @@ pub const ROWS: u32 = 128;
 pub const COLUMNS: u32 = 64;
 /// Side of a small tile.
 pub const SMALL: u32 = 64;
-/// Blocks on a multiprocessor, with tiles and with small ones.
+/// Blocks on an SM, with tiles and with small ones.
 const BLOCKS: u32 = 2;
 const BLOCKS_SMALL: u32 = 3;
 
@@ -72,7 +72,7 @@ pub fn product_three_tf32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape:
     Tiles::product::<Split>(a, b, c, shape);
 }
 
-/// The same with small tiles.
+/// The product with small tiles.
 #[kernel(max_threads = SmallTiles::BLOCK, min_blocks = BLOCKS_SMALL)]
 pub fn product_three_tf32_small(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     SmallTiles::product::<Split>(a, b, c, shape);
@@ -100,19 +100,19 @@ pub mod launches {
         fn launches(&self, on: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             let (mut wide, mut small) =
                 (Tiles::launches(product_three_tf32)?, SmallTiles::launches(product_three_tf32_small)?);
-            let multiprocessors = on.device().multiprocessors;
+            let sms = on.device().multiprocessors;
             Ok(Box::new(move |on, product| {
-                let multiply = if prefers_small(&product, multiprocessors) { &mut small } else { &mut wide };
+                let multiply = if prefers_small(&product, sms) { &mut small } else { &mut wide };
                 multiply(on, product)
             }))
         }
     }
 
-    /// Whether small tiles are likely to be faster: they fill the multiprocessors more evenly. As measured on an H200,
-    /// a multiprocessor takes 2 × 2 units of time for two tiles, and 3 × 1.15 for three small ones.
-    fn prefers_small(product: &Product, multiprocessors: u32) -> bool {
+    /// Whether small tiles are likely to be faster: they fill the SMs more evenly. As measured on an H200,
+    /// an SM takes 2 × 2 units of time for two tiles, and 3 × 1.15 for three small ones.
+    fn prefers_small(product: &Product, sms: u32) -> bool {
         let shape = Shape::of(product);
-        let rounds = |tiles: u32, blocks: u32| f64::from(tiles.div_ceil(blocks * multiprocessors));
+        let rounds = |tiles: u32, blocks: u32| f64::from(tiles.div_ceil(blocks * sms));
         rounds(shape.tiles(SMALL, SMALL), BLOCKS_SMALL) * 3.45 < rounds(shape.tiles(ROWS, COLUMNS), BLOCKS) * 4.0
     }
 }

@@ -56,25 +56,25 @@ pub fn product_three_tf32_group(a: Global<f32>, b: Global<f32>, c: Global<f32>, 
     Wide::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 128 columns.
+/// The product with tiles of 128 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn product_three_tf32_group_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Middle::product(a, b, c, shape, product);
 }
 
-/// The same with tiles of 64 columns.
+/// The product with tiles of 64 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn product_three_tf32_group_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Narrow::product(a, b, c, shape, product);
 }
 
-/// The same by pairs of blocks, each of which has half of k.
+/// The product by pairs of blocks, each of which sums half of k.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1, cluster = 2)]
 pub fn product_three_tf32_group_pair(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Pair::product(a, b, c, shape, product);
 }
 
-/// The same where A lies along k, and is taken as it is.
+/// The product that reads a K-major A in place.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,

@@ -158,7 +158,7 @@ fn check_of<T: Number>(entry: &Entry<Matmul>, on: &dyn Launcher, case: Case) {
     }
 }
 
-/// Every rung, on as few multiprocessors as let blocks have several tiles, with every type that it takes.
+/// Every rung, on as few SMs as let blocks have several tiles, with every type that it takes.
 fn check_all(cases: &[Case]) {
     let gpu = with_multiprocessors(3);
     for entry in LADDER.rungs {
@@ -315,7 +315,7 @@ fn without_alpha_nothing_is_multiplied() {
 fn what_lies_outside_is_not_multiplied() {
     fn check<T: Number>(entry: &Entry<Matmul>) {
         let [one, infinite, nan] = [1.0, f64::INFINITY, f64::NAN].map(T::of);
-        // Rows of 16 elements: the copy engine takes them of 2 bytes, too.
+        // Rows of 16 elements: TMA takes them of 2 bytes, too.
         let (mut a, mut b) = (vec![one; 4 * 16], vec![one; 12 * 8]);
         (0..4).for_each(|row| a[row * 16 + 9..][..7].fill(infinite));
         b[9 * 8..].fill(nan);
@@ -477,7 +477,7 @@ impl Launcher for Noting {
     }
 }
 
-/// Operands that the copy engine takes, in all four forms, with edges inside boxes of each matrix; C by boxes, and by
+/// Operands that TMA takes, in all four forms, with edges inside boxes of each matrix; C by boxes, and by
 /// the threads where its rows or beta do not suit. All kernels are launched, by the widths of tiles.
 #[test]
 fn operands_as_they_are() {
@@ -660,7 +660,7 @@ fn products_in_registers_overlap() {
     }
 }
 
-/// `mixed` on so many multiprocessors, and the kernels that it launches.
+/// `mixed` on so many SMs, and the kernels that it launches.
 fn mixed_launches(multiprocessors: u32, case: Case) -> BTreeSet<&'static str> {
     let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
     check(LADDER.get("mixed").unwrap(), &gpu, case);
@@ -668,7 +668,7 @@ fn mixed_launches(multiprocessors: u32, case: Case) -> BTreeSet<&'static str> {
 }
 
 /// From `LEAST_K` on products are made by one in TF32 and two in bf16, for fewer k by three in TF32: with each width of
-/// tiles, few and many multiprocessors, and edges of tiles.
+/// tiles, few and many SMs, and edges of tiles.
 #[test]
 fn mixed_products_by_k() {
     let mut seen = BTreeSet::new();
@@ -922,14 +922,14 @@ fn the_way_depends_on_the_tiles() {
     assert_eq!(square(1280), [("_by_2", 50 * 2)]);
     assert_eq!(square(2048), [("", 128)]);
     assert_eq!(square(4096), [("_scale", 512 - 2 * 132), ("", 132)]);
-    // As few steps along k as adding them up would take.
+    // As few K steps as adding them up would take.
     assert_eq!(planned(132, [512, 512, 32], [true, false]), [("", 8)]);
-    // No clusters without the multiprocessors for one.
+    // No clusters without the SMs for one.
     assert_eq!(planned(1, [256; 3], [true, false]), [("", 1)]);
     assert_eq!(planned(2, [256, 128, 256], [true, false]), [("_by_2", 2)]);
 }
 
-/// Only operands that the copy engine cannot take are copied, by as many blocks as they have squares of 64 × 64.
+/// Only operands that TMA cannot take are copied, by as many blocks as they have squares of 64 × 64.
 #[test]
 fn what_is_copied_to_tiles() {
     let copied = |sides, transposed| match planned(132, sides, transposed)[..] {

@@ -253,9 +253,9 @@ pub mod launches {
     }
 
     /// Blocks for `n` elements: one per SM, or one per tile if there are fewer tiles.
-    pub const fn grid<T>(n: u32, multiprocessors: u32) -> u32 {
+    pub const fn grid<T>(n: u32, sms: u32) -> u32 {
         let tiles = if n == 0 { 0 } else { most_tiles::<T>(n) };
-        if tiles < multiprocessors { tiles } else { multiprocessors }
+        if tiles < sms { tiles } else { sms }
     }
 
     /// Words of the workspace for up to `n` elements of type `T`. It is zero before the first scan. After that only

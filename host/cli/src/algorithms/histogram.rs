@@ -113,6 +113,10 @@ where
         Size::Elements(self.keys.len() as u64)
     }
 
+    fn left_out(&self) -> u64 {
+        self.keys.iter().filter(|key| u64::from(key.bin()) >= u64::from(self.bins)).count() as u64
+    }
+
     fn work(&self) -> Work {
         let bytes = size_of_val(&self.keys[..]) as f64;
         Work { amount: bytes, unit: RateUnit::Gigabytes, bytes: bytes + 4.0 * self.bins as f64, flops: 0.0 }

@@ -143,8 +143,13 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
         }
     }
     // As the rung gets them.
-    let factor = |given: Option<f64>, usual: f64| T::factor(given.unwrap_or(usual)).into();
-    let (alpha, beta): (f64, f64) = (factor(parameters.alpha, 1.0), factor(parameters.beta, 0.0));
+    let factor = |name: &str, given: Option<f64>, usual: f64| -> Result<f64> {
+        let given = given.unwrap_or(usual);
+        let factor: f64 = T::factor(given).into();
+        let beyond = || Error::Usage(format!("--{name} {given:e} is beyond the type of sums of {}", T::NAME));
+        if given.is_finite() && !factor.is_finite() { Err(beyond()) } else { Ok(factor) }
+    };
+    let (alpha, beta) = (factor("alpha", parameters.alpha, 1.0)?, factor("beta", parameters.beta, 0.0)?);
     let draw = |elements, number| workload.distribution.keys::<T>(elements, workload.seed.wrapping_add(number));
     let wrong = || Error::Usage(format!("matmul takes two matrices of {}, and with --beta one for C", T::NAME));
     let (a, b, c) = match workload.input {

@@ -5,6 +5,7 @@
 //! rung or a kernel. To run a rung: [`Family::make`] makes the input and the oracle on the host, [`Problem::prepare`]
 //! puts it on an engine, and then [`Prepared::restore`], [`Prepared::run`], [`Prepared::verify`], any number of times.
 
+pub mod along;
 mod apart;
 pub mod cubes;
 pub mod histogram;
@@ -296,6 +297,8 @@ pub struct Parameters {
     pub exclusive: bool,
     /// Whether each key of a sort has a value of 32 bits that moves with it.
     pub values: bool,
+    /// Whether keys are sorted from the largest on.
+    pub descending: bool,
     /// Whether keys are sorted by their low 16 bits alone, the largest first.
     pub low_half: bool,
     /// The factor of a matrix product, rounded to the type of sums; 1 where None.
@@ -332,6 +335,10 @@ pub trait Problem {
     /// The type of the values that move with the elements, where there are any.
     fn values(&self) -> Option<Dtype> {
         None
+    }
+    /// How many elements of the input have no part in the result, as keys that are in no bin of a histogram.
+    fn left_out(&self) -> u64 {
+        0
     }
     /// Whether the whole result is one value, whatever the input's size.
     fn makes_one_value(&self) -> bool {
@@ -543,12 +550,37 @@ impl Family {
         (self.unable)(rung, dtype, parameters).or_else(|| rung.refusal(&ask))
     }
 
+    /// An option about the geometry that a rung has no use for, if one is given: a rung that leaves such a number open
+    /// plans by it, or refuses one that cannot be.
+    pub fn unused(&self, rung: &Rung, parameters: &Parameters, device: Device) -> Option<&'static str> {
+        let uses = |options: fn(u32) -> Options| match self.kind {
+            Kind::Cubes => kernels::cubes::LADDER.get(rung.name).is_some_and(|entry| {
+                let plan = |number| entry.run.plan(&options(number), device);
+                plan(1) != plan(2)
+            }),
+            _ => {
+                let ask = |options| Ask { n: 0, element_bytes: 4, options, device };
+                rung.refusal(&ask(options(u32::MAX))).is_some() && rung.refusal(&ask(Options::default())).is_none()
+            }
+        };
+        let given = parameters.options();
+        let unused = |given: Option<u32>, name, options| (given.is_some() && !uses(options)).then_some(name);
+        unused(given.columns, "columns", |number| Options { columns: Some(number), ..Options::default() })
+            .or_else(|| {
+                unused(given.threads, "threads", |number| Options { threads: Some(number), ..Options::default() })
+            })
+            .or_else(|| unused(given.blocks, "blocks", |number| Options { blocks: Some(number), ..Options::default() }))
+    }
+
     /// The rung that runs if the user names none: the default, or the last rung that takes this workload. Products of
     /// `f32` are as precise as that unless asked otherwise.
     pub fn choose(&self, size: Size, dtype: Dtype, parameters: &Parameters, device: Device) -> &'static Rung {
         let usual = (dtype == Dtype::F32).then_some(Precision::F32);
         let parameters = &Parameters { precision: parameters.precision.or(usual), ..*parameters };
-        let takes = |rung: &Rung| self.refusal(rung, size, dtype, parameters, device).is_none();
+        let takes = |rung: &Rung| {
+            self.refusal(rung, size, dtype, parameters, device).is_none()
+                && self.unused(rung, parameters, device).is_none()
+        };
         if takes(self.default) {
             return self.default;
         }
@@ -612,6 +644,27 @@ mod tests {
         assert_eq!(scratch("bitonic", "global-step", 1000), 0);
         assert_eq!(scratch("histogram", "bank-private", 1000), 257 * 4);
         assert_eq!(scratch("scan", "hillis-steele", 1000), 0);
+    }
+
+    #[test]
+    fn rungs_use_the_options_that_are_theirs() {
+        let device = Engine::simulator().device();
+        let of = |option: &str| {
+            let number = |name: &str| (option == name).then_some(64);
+            let (columns, threads, blocks) = (number("columns"), number("threads"), number("blocks"));
+            let parameters = Parameters { columns, threads, blocks, ..Parameters::default() };
+            let all = FAMILIES.iter().flat_map(|family| family.rungs.iter().map(move |rung| (family, rung)));
+            let used = all.filter(|(family, rung)| family.unused(rung, &parameters, device).is_none());
+            used.map(|(family, rung)| format!("{} {}", family.name, rung.name)).collect::<Vec<_>>()
+        };
+        let columns = ["one-thread", "atomic-min", "tree", "groups"].map(|name| format!("radix columns-{name}"));
+        assert_eq!(of("columns"), columns);
+        let grids = ["many-blocks", "block-sum", "block-tree", "warp-shuffle", "grid-atomic"];
+        let grids = grids.map(|name| format!("cubes {name}"));
+        assert_eq!(of("blocks"), grids);
+        let single = ["bubble shared-block", "cubes one-block-strided", "cubes one-block"].map(String::from);
+        assert_eq!(of("threads"), [&single[..], &grids].concat());
+        assert_eq!(of("").len(), FAMILIES.iter().map(|family| family.rungs.len()).sum::<usize>());
     }
 
     /// Each of several calls in a row has an input of its own, and the output of the last call is verified.

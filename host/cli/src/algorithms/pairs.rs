@@ -4,11 +4,12 @@ use super::keys::unable;
 use super::upload::{Changed, Uploaded};
 use super::verify::ON_DEVICE_FROM;
 use super::{OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, entry, verdict};
-use crate::data::{Data, Difference, Dtype, Words, stable_sorted};
+use crate::data::{Data, Difference, Dtype, Words};
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs::keys::order_of;
 use rungs::verify;
+use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::sort::{Pairs, Sort};
 use rungs_kernels::ladder::{Ladder, Sequence};
 use std::cell::OnceCell;
@@ -24,6 +25,7 @@ struct PairProblem {
     values: Data,
     /// Whether the values are the keys' places.
     are_places: bool,
+    descending: bool,
     sorted: OnceCell<Vec<u32>>,
     uploaded: Uploaded<u32>,
 }
@@ -39,6 +41,7 @@ pub fn problem(ladder: &'static Ladder<Sort>, mut workload: Workload) -> Result<
             "values go with keys of 32 bits (u32, i32, f32), not with {dtype}; without values {family} sorts {dtype}"
         )));
     }
+    let descending = workload.parameters.descending;
     let given = workload.input.as_mut().filter(|input| input.len() > 1).and_then(Vec::pop);
     let keys = workload.operand(ladder.family)?;
     let are_places = given.is_none();
@@ -50,18 +53,20 @@ pub fn problem(ladder: &'static Ladder<Sort>, mut workload: Workload) -> Result<
         )));
     }
     let (sorted, uploaded) = (OnceCell::new(), Uploaded::default());
-    Ok(Box::new(PairProblem { ladder, keys, values, are_places, sorted, uploaded }))
+    Ok(Box::new(PairProblem { ladder, keys, values, are_places, descending, sorted, uploaded }))
 }
 
 impl PairProblem {
     /// The oracle, keys and then values: a stable sort by the host.
     fn sorted(&self) -> &[u32] {
         self.sorted.get_or_init(|| {
-            let (keys, places) = stable_sorted(&self.keys);
-            let values = words(&self.values);
-            let values: Vec<u32> = places.iter().map(|&place| values[place as usize]).collect();
-            [words(&keys), &values].concat()
+            let places = self.keys.sorted_places(self.descending);
+            [words(&self.keys.at(&places)), words(&self.values.at(&places))].concat()
         })
+    }
+
+    fn order(&self) -> u32 {
+        order_of(self.keys.dtype()) | if self.descending { DESCENDING } else { 0 }
     }
 
     fn uploaded(&self, engine: &Engine) -> Result<Rc<Buffer<u32>>> {
@@ -95,7 +100,7 @@ impl OpenProblem for PairProblem {
         // Many pairs are checked on the device if one view holds keys and values and the values are the keys' places.
         if self.are_places && n >= ON_DEVICE_FROM && 2 * n <= u32::MAX as usize && !engine.is_simulator() {
             let keys = self.uploaded(engine)?;
-            if verify::pairs(keys.slice(0, n), output, order_of(self.keys.dtype()))? == 0 {
+            if verify::pairs(keys.slice(0, n), output, self.order())? == 0 {
                 return Ok(());
             }
         }
@@ -166,7 +171,7 @@ impl Prepared for PreparedPairs<'_> {
     }
 
     fn run(&mut self) -> Result<()> {
-        let (n, order) = (self.problem.keys.len(), order_of(self.problem.keys.dtype()));
+        let (n, order) = (self.problem.keys.len(), self.problem.order());
         let pairs = self.pairs.for_next();
         let args = Pairs { keys: pairs.slice(0, n), values: pairs.slice(n, n), order };
         Ok(self.sorter.run(pairs.engine(), args)?)

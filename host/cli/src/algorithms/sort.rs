@@ -13,7 +13,7 @@ use rungs::error::{Error, Result};
 use rungs::keys::KeyWord;
 use rungs::keys::order_of;
 use rungs::verify;
-use rungs_kernels::keys::FLOAT;
+use rungs_kernels::keys::{DESCENDING, FLOAT};
 use rungs_kernels::ladder::sort::{Keys, Sort};
 use rungs_kernels::ladder::{Ladder, Sequence};
 use std::cell::OnceCell;
@@ -58,12 +58,17 @@ fn problem(ladder: &'static Ladder<Sort>, workload: Workload) -> Result<Box<dyn 
 }
 
 impl<T: KeyWord> SortProblem<T> {
-    /// The oracle: the host's own sort of the input, in the total order.
+    /// The oracle: the host's own sort of the input, in the total order or its opposite.
     fn sorted(&self) -> &Data {
         self.sorted.get_or_init(|| match (self.parameters.low_half, self.input.as_slice::<u32>()) {
             (true, Some(keys)) => low_half::sorted(keys).into(),
+            _ if self.parameters.descending => self.input.at(&self.input.sorted_places(true)),
             _ => data::sorted(&self.input),
         })
+    }
+
+    fn order(&self) -> u32 {
+        order_of(self.input.dtype()) | if self.parameters.descending { DESCENDING } else { 0 }
     }
 
     /// Words from the device as keys.
@@ -92,9 +97,9 @@ impl<T: KeyWord> SortProblem<T> {
 
     /// Checks an output: many keys on their GPU, few keys on the host. `zeros_equal`: -0 and +0 may stand in any order.
     fn check_order(&self, who: &str, output: &dyn AnyBuffer, zeros_equal: bool) -> Result<()> {
-        let (engine, order) = (output.engine(), order_of(self.input.dtype()));
+        let (engine, order) = (output.engine(), self.order());
         let many = self.input.len() >= ON_DEVICE_FROM && !engine.is_simulator();
-        if many || zeros_equal && order == FLOAT {
+        if many || zeros_equal && order & !DESCENDING == FLOAT {
             let want = T::look(&*self.uploaded(engine)?, order, zeros_equal)?.checksum;
             let got = T::look(output, order, zeros_equal)?;
             if got == (verify::Found { descents: 0, checksum: want }) {
@@ -217,7 +222,7 @@ impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
     }
 
     fn run(&mut self) -> Result<()> {
-        let (keys, order) = (self.keys.for_next(), order_of(self.problem.input.dtype()));
+        let (keys, order) = (self.keys.for_next(), self.problem.order());
         Ok(self.sorter.run(keys.engine(), Keys { keys: keys.view(), order })?)
     }
 

@@ -35,12 +35,12 @@ pub(super) fn limit_argument() -> Arg {
         .value_name("SECONDS")
         .help("Skip a rung that takes longer on the simulator")
         .default_value("60")
-        .value_parser(value_parser!(u32))
+        .value_parser(super::seconds)
 }
 
 /// The time of [`limit_argument`].
 pub(super) fn limit(matches: &ArgMatches) -> Duration {
-    Duration::from_secs(matches.get_one::<u32>("limit").copied().unwrap_or(u32::MAX).into())
+    matches.get_one("limit").copied().unwrap_or(Duration::MAX)
 }
 
 /// A problem that rungs share, and what it was made for.

@@ -4,7 +4,7 @@ use super::progress::Progress;
 use super::{Common, family, gpus};
 use crate::algorithms::{Extra, FAMILIES, Family};
 use crate::bench::{self, Options, Report, Row, Told, peers};
-use crate::data::{Distribution, Dtype, MatrixSize, Size};
+use crate::data::{Distribution, Dtype, MatrixSize, Place, Size};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::error::{Error, Result};
@@ -55,7 +55,8 @@ pub(super) fn command() -> Command {
                 "PEER",
                 "Which peers: names, 'reference' (the bases of the ratios), 'twins' (the same rungs in CUDA C++), \
                  'sources' (the sources' algorithms) [default: all]",
-            ),
+            )
+            .requires("peers"),
             Arg::new("peers")
                 .long("peers")
                 .value_name("PATH")
@@ -74,7 +75,8 @@ pub(super) fn command() -> Command {
                 .long("budget")
                 .value_name("SECONDS")
                 .help("How long rounds of a case may go on beyond 15 [default: 2]")
-                .value_parser(value_parser!(f64)),
+                .value_parser(super::seconds)
+                .conflicts_with("runs"),
             path("plot", "DIR", "Write plots there as SVG"),
             path("save", "FILE", "Write the report there as JSON, whatever --format is"),
             Arg::new("peers-on-host").long("peers-on-host").hide(true).action(ArgAction::SetTrue),
@@ -104,6 +106,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         options.peers = opened(matches)?;
         let save = matches.get_one::<PathBuf>("save").map(PathBuf::as_path);
         make_folders([save.and_then(Path::parent)])?;
+        save.map_or(Ok(()), writable)?;
         return gpus::run_bench(&options, &gpus, save, matches, common);
     }
     let engine = common.engine()?;
@@ -123,6 +126,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     // Before the work, so that a report that cannot be written is refused at once.
     let (save, plots) = (matches.get_one::<PathBuf>("save"), matches.get_one::<PathBuf>("plot"));
     make_folders([plots.map(PathBuf::as_path), save.and_then(|file| file.parent())])?;
+    save.map_or(Ok(()), |file| writable(file))?;
     let mut progress: Option<Progress> = None;
     let (report, failed) = bench::run(&engine, &options, |told| match told {
         Told::Note(text) => common.note(text),
@@ -162,8 +166,14 @@ fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
         names => names.iter().map(|name| super::family_named(name)).collect::<Result<_>>()?,
     };
     let sizes = many("n").iter().map(|text| sizes(text)).collect::<Result<Vec<_>>>()?.concat();
-    let budget = matches.get_one::<f64>("budget").copied().unwrap_or(2.0);
-    let budget = Duration::try_from_secs_f64(budget).map_err(|e| Error::Usage(format!("--budget {budget}: {e}")))?;
+    for extra in extras() {
+        let argument = family::extra_argument(extra);
+        let name = argument.get_id().as_str();
+        if super::given(matches, name) && !families.iter().any(|family| family.extras.contains(&extra)) {
+            let names: Vec<_> = families.iter().map(|family| family.name).collect();
+            return Err(Error::Usage(format!("--{name} does nothing here: {} has no use for it", names.join(", "))));
+        }
+    }
     Ok(Options {
         families,
         sizes,
@@ -174,7 +184,7 @@ fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
         peer_names: many("peer"),
         parameters: family::parameters(&extras(), matches),
         rounds: matches.get_one::<u32>("runs").map(|runs| *runs as usize),
-        budget,
+        budget: matches.get_one("budget").copied().unwrap_or(Duration::from_secs(2)),
         back_to_back: true,
         seed: common.seed,
         command: command_line(std::env::args()),
@@ -220,13 +230,21 @@ pub(super) fn write_report(file: &Path, report: &Report) -> Result<()> {
     write(file, &json(report)?)
 }
 
+/// Refuses a file that cannot be written.
+fn writable(file: &Path) -> Result<()> {
+    if file == "-" {
+        return Err(Error::Usage("--save names a file; the same on standard output: --format json".into()));
+    }
+    report::writable(&Place::File(file.into()))
+}
+
 fn make_folders<'a>(folders: impl IntoIterator<Item = Option<&'a Path>>) -> Result<()> {
     let mut folders = folders.into_iter().flatten();
     folders.try_for_each(|folder| fs::create_dir_all(folder).map_err(|e| Error::writing(folder.display(), &e)))
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).map_err(|e| Error::writing(file.display(), &e))
+    report::write_text(&Place::File(file.into()), text)
 }
 
 /// The report as text: the machine, and a table.
@@ -268,7 +286,8 @@ fn cells(row: &Row) -> Vec<String> {
     let ratio = |ratio: Option<f64>| ratio.map_or_else(dash, |ratio| format!("{ratio:.2}"));
     let share = |share: Option<f64>| share.map_or_else(dash, |share| format!("{:.0} %", share * 100.0));
     let verdict = match (&row.error, &row.skipped, &row.call) {
-        (Some(error), _, _) => format!("WRONG: {error}"),
+        (Some(error), _, _) if Error::is_mismatch(error) => format!("WRONG: {error}"),
+        (Some(error), _, _) => format!("FAILED: {error}"),
         (_, Some(why), _) => format!("skipped: {why}"),
         (_, _, Some(call)) => format!("{}{}", report::time(call.median_ms), if call.stable { "" } else { " ~" }),
         _ => dash(),

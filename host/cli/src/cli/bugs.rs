@@ -94,7 +94,11 @@ fn list(common: &Common) -> Result<()> {
     if common.format == Format::Json {
         return report::json(&List { schema: report::SCHEMA, bugs });
     }
-    let mut grid = Grid::new(&["topic", "bug", "found as", "what is wrong"], &[]);
+    let columns = match common.format {
+        Format::Csv => ["topic", "name", "found_as", "bug"],
+        _ => ["topic", "bug", "found as", "what is wrong"],
+    };
+    let mut grid = Grid::new(&columns, &[]);
     let mut topic = "";
     for row in &bugs {
         // A topic's name stands once, in text.
@@ -159,8 +163,17 @@ fn show(matches: &ArgMatches, common: &Common) -> Result<()> {
         findings: case.check(false, schedules).text(),
         clean_twin: case.check(true, schedules).text(),
     };
-    if common.format == Format::Json {
-        return report::json(&shown);
+    match common.format {
+        Format::Json => return report::json(&shown),
+        Format::Csv => {
+            let columns = ["name", "topic", "file", "bug", "effect", "mend", "kernels", "launches", "without_checks"];
+            let mut grid = Grid::new(&[&columns[..], &["findings", "clean_twin"]].concat(), &[]);
+            let (kernels, launches) = (shown.kernels.join("\n"), dedented(shown.launches));
+            let words = [shown.name, shown.topic, shown.file, shown.bug, shown.effect, shown.mend, &kernels, &launches];
+            grid.row(words.into_iter().chain([&*shown.without_checks, &shown.findings, &shown.clean_twin]));
+            return grid.print_csv();
+        }
+        Format::Text => {}
     }
     let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
     let (name, file, bug, effect, mend) = (shown.name, shown.file, shown.bug, shown.effect, shown.mend);
@@ -189,39 +202,63 @@ fn outcome(case: &Case, on: &dyn rungs_gallery::Machine, mended: bool) -> String
     }
 }
 
+/// What the checker says of a bug and of its clean twin.
+#[derive(Serialize)]
+struct Judged {
+    bug: &'static str,
+    expected: String,
+    found: Vec<String>,
+    clean_twin: Vec<String>,
+    /// `found`, `missed`, `misnamed` or `false alarm`.
+    verdict: &'static str,
+}
+
+#[derive(Serialize)]
+struct Judgement {
+    schema: u32,
+    results: Vec<Judged>,
+}
+
 fn check(matches: &ArgMatches, common: &Common) -> Result<()> {
     common.on_simulator("bugs check")?;
     let cases = cases(matches)?;
     let mut progress = common.progress(cases.len());
-    let mut grid = Grid::new(&["bug", "expected", "found", "clean twin", "verdict"], &[]);
-    let mut wrong = 0;
+    let mut results = vec![];
     for (_, case) in cases {
         progress.step(case.name);
         let (planted, mended) = (case.check(false, schedules_of(matches)), case.check(true, schedules_of(matches)));
-        let kinds = |verdict: &Verdict| match &verdict.kinds[..] {
-            [] => "nothing".into(),
-            kinds => kinds.iter().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(" "),
-        };
+        let kinds = |verdict: &Verdict| verdict.kinds.iter().map(|kind| format!("{kind:?}")).collect();
         let verdict = match (planted.names(case), planted.is_clean(), mended.is_clean()) {
             (true, _, true) => "found",
             (_, _, false) => "false alarm",
             (_, true, _) => "missed",
             _ => "misnamed",
         };
-        wrong += usize::from(verdict != "found");
-        let expected = format!("{:?}", case.finds[0]);
-        grid.row([case.name, &expected, &kinds(&planted), &kinds(&mended), verdict]);
+        let (expected, found, clean_twin) = (format!("{:?}", case.finds[0]), kinds(&planted), kinds(&mended));
+        results.push(Judged { bug: case.name, expected, found, clean_twin, verdict });
     }
     drop(progress);
+    let wrong = results.iter().filter(|judged| judged.verdict != "found").count();
+    let kinds = |kinds: &[String]| if kinds.is_empty() { "nothing".into() } else { kinds.join(" ") };
+    let mut grid = Grid::new(&["bug", "expected", "found", "clean_twin", "verdict"], &[]);
+    for Judged { bug, expected, found, clean_twin, verdict } in &results {
+        grid.row([bug, &**expected, &kinds(found), &kinds(clean_twin), verdict]);
+    }
     match common.format {
+        Format::Json => report::json(&Judgement { schema: report::SCHEMA, results })?,
         Format::Csv => grid.print_csv()?,
-        _ => grid.print()?,
+        Format::Text => grid.print()?,
     }
     if wrong > 0 { Err(Error::Found { count: wrong }) } else { Ok(()) }
 }
 
-fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
-    let engine = match matches.get_one::<PathBuf>("ptx") {
+/// The device, with the kernels of a PTX file alone if there is one.
+///
+/// # Errors
+/// [`Error::Usage`] if the file is for a GPU and the device is none; as for [`Common::engine`], and if the file cannot
+/// be read.
+pub(super) fn engine_with(ptx: Option<&PathBuf>, common: &Common) -> Result<Engine> {
+    match ptx {
         Some(path) => {
             let ordinal = match common.device {
                 DeviceChoice::Cuda(ordinal) => ordinal,
@@ -231,10 +268,15 @@ fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
             let text = std::fs::read_to_string(path).map_err(|e| Error::reading(path.display(), &e))?;
             let arch = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             // These kernels alone: those of the rungs are many, and a driver compiles all that an engine has.
-            Engine::of_kernels(ordinal, &[(&arch, &text)])?
+            Engine::of_kernels(ordinal, &[(&arch, &text)])
         }
-        None => common.engine()?,
-    };
+        None => common.engine(),
+    }
+}
+
+fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
+    super::refuse_unused(matches, &["format"], "bugs run prints a line at a time, because the next bug may hang")?;
+    let engine = engine_with(matches.get_one("ptx"), common)?;
     let except: Vec<&String> = matches.get_many("except").into_iter().flatten().collect();
     let version = matches.get_one::<String>("version").map_or("both", String::as_str);
     for (_, case) in cases(matches)?.into_iter().filter(|(_, case)| !except.iter().any(|name| *name == case.name)) {
@@ -249,7 +291,7 @@ fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
 }
 
 /// An engine as the cases' machine.
-struct OnEngine<'a>(&'a Engine);
+pub(super) struct OnEngine<'a>(pub(super) &'a Engine);
 
 mod machine {
     //! The gallery's machine on an engine.

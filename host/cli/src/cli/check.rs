@@ -1,11 +1,12 @@
 //! `rungs check`: the simulator's checks of a family's kernels, under several schedules.
 
 use super::Common;
-use crate::algorithms::{Family, Rung, Size, Workload};
+use crate::algorithms::{Family, Problem, Rung, Size, Workload};
 use crate::checks::{self, Again, Checked, Failure};
 use crate::counters::{self, Kernel};
 use crate::data::{Distribution, Dtype, Size as Count};
 use crate::measure::{Row, run_once};
+use crate::mutants::{self, Tried};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::engine::{DeviceInfo, Engine};
@@ -60,6 +61,11 @@ pub(super) fn command() -> Command {
                 .long(ALLOW_SAME_VALUE)
                 .help("Accept two threads that write the same value to one word, with nothing that orders them")
                 .action(ArgAction::SetTrue),
+            Arg::new("mutants")
+                .long("mutants")
+                .help("Leave out or weaken each synchronisation in turn: what does the check find?")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["stats", "choices"]),
             Arg::new("stats")
                 .long("stats")
                 .help("Also what a GPU would do, line by line: sectors, bank conflicts, barriers")
@@ -94,12 +100,12 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         name => vec![super::family_named(name)?],
     };
     let engine = common.simulator();
+    if matches.get_flag("mutants") {
+        return try_mutants(&engine, &families, matches, common);
+    }
     let mut all = vec![];
     for family in families {
-        let rungs = match matches.get_one::<String>("rung") {
-            Some(name) => vec![family.rung(name)?],
-            None => family.rungs.to_vec(),
-        };
+        let rungs = rungs(family, matches)?;
         let mut progress = common.progress(rungs.len());
         for rung in rungs {
             progress.step(format!("{} {}", family.name, rung.name));
@@ -124,6 +130,56 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     }
 }
 
+/// The rungs of a family that are asked for.
+fn rungs(family: &'static Family, matches: &ArgMatches) -> Result<Vec<&'static Rung>> {
+    match matches.get_one::<String>("rung") {
+        Some(name) => Ok(vec![family.rung(name)?]),
+        None => Ok(family.rungs.to_vec()),
+    }
+}
+
+/// A rung's changes.
+#[derive(Serialize)]
+struct Mutants {
+    family: &'static str,
+    rung: &'static str,
+    mutants: Vec<Tried>,
+}
+
+/// `--mutants`: each rung with each of its changes.
+fn try_mutants(engine: &Engine, families: &[&'static Family], matches: &ArgMatches, common: &Common) -> Result<()> {
+    let mut all = vec![];
+    for &family in families {
+        let rungs = rungs(family, matches)?;
+        let mut progress = common.progress(rungs.len());
+        for rung in rungs {
+            progress.step(format!("{} {}", family.name, rung.name));
+            let (problem, _) = problem(family, rung, matches, common)?;
+            let run = || problem.prepare(engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
+            match mutants::try_all(options(matches), run) {
+                Ok(mutants) => all.push(Mutants { family: family.name, rung: rung.name, mutants }),
+                Err(Error::Usage(why)) => common.note(&format!("{} {} is skipped: {why}", family.name, rung.name)),
+                Err(why) => return Err(why),
+            }
+        }
+    }
+    let mut grid = Grid::new(&["family", "rung", "place", "changed", "found by"], &[]);
+    for Mutants { family, rung, mutants } in &all {
+        mutants
+            .iter()
+            .for_each(|tried| grid.row([family.to_string(), rung.to_string()].into_iter().chain(tried.cells())));
+    }
+    match common.format {
+        Format::Json => report::json(&all),
+        Format::Csv => grid.print_csv(),
+        Format::Text => {
+            grid.print()?;
+            let tried: Vec<_> = all.into_iter().flat_map(|rung| rung.mutants).collect();
+            report::print(&format!("\n{}\n", mutants::summary(&tried)))
+        }
+    }
+}
+
 /// What no check says anything about, and where that is told at length.
 fn not_modelled() -> String {
     format!("{NOT_MODELLED} (docs/fidelity.md)")
@@ -136,28 +192,7 @@ fn check(
     matches: &ArgMatches,
     common: &Common,
 ) -> Result<Outcome> {
-    let n = matches.get_one::<Count>("n").map(|n| n.0);
-    let size = match family.sizes.simulator {
-        Size::Product { .. } => {
-            let side = n.unwrap_or(SIDE);
-            // Sides that differ show which is taken for which.
-            Size::Product { m: side, n: side + u64::from(n.is_none()), k: side + 2 * u64::from(n.is_none()) }
-        }
-        Size::Elements(_) => {
-            let n = n.unwrap_or(ELEMENTS);
-            Size::Elements(rung.capacity.map_or(n, |c| n.min(c)))
-        }
-    };
-    let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or_else(|| family.usual_dtype(rung));
-    family.check_dtype(dtype)?;
-    let problem = family.make(Workload {
-        size,
-        dtype,
-        distribution: matches.get_one("keys").cloned().unwrap_or(family.input),
-        seed: common.seed,
-        input: None,
-        parameters: family.usual(rung),
-    })?;
+    let (problem, dtype) = problem(family, rung, matches, common)?;
     let options = options(matches);
     let row = Row::new(engine, family, rung, &*problem, dtype);
     let run = || problem.prepare(engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
@@ -174,6 +209,38 @@ fn check(
             _ => vec![],
         };
     Ok(Outcome { row, kernels })
+}
+
+/// What the rung is given, and the type of its elements.
+fn problem(
+    family: &'static Family,
+    rung: &'static Rung,
+    matches: &ArgMatches,
+    common: &Common,
+) -> Result<(Box<dyn Problem>, Dtype)> {
+    let n = matches.get_one::<Count>("n").map(|n| n.0);
+    let size = match family.sizes.simulator {
+        Size::Product { .. } => {
+            let side = n.unwrap_or(SIDE);
+            // Sides that differ show which is taken for which.
+            Size::Product { m: side, n: side + u64::from(n.is_none()), k: side + 2 * u64::from(n.is_none()) }
+        }
+        Size::Elements(_) => {
+            let n = n.unwrap_or(ELEMENTS);
+            Size::Elements(rung.capacity.map_or(n, |c| n.min(c)))
+        }
+    };
+    let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or_else(|| family.usual_dtype(rung));
+    family.check_dtype(dtype)?;
+    let workload = Workload {
+        size,
+        dtype,
+        distribution: matches.get_one("keys").cloned().unwrap_or(family.input),
+        seed: common.seed,
+        input: None,
+        parameters: family.usual(rung),
+    };
+    Ok((family.make(workload)?, dtype))
 }
 
 /// What to check, and how often.

@@ -90,6 +90,6 @@ fn lines(p: &Properties) -> Vec<(&'static str, String)> {
         ("kernel time limit", yes(p.kernel_timeout)),
         ("PCI", p.pci.clone()),
         ("driver", format!("CUDA {}", p.driver_version)),
-        ("PTX taken", cuda::choose(&ptx::PTX, p.compute_capability).map_or("none".into(), |taken| named_ptx(&taken))),
+        ("PTX taken", cuda::taken(&ptx::PTX, p).map_or("none".into(), |taken| named_ptx(&taken))),
     ]
 }

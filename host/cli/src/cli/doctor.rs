@@ -37,6 +37,13 @@ pub(super) fn run(common: &Common) -> Result<()> {
     if common.format == Format::Json {
         return report::json(&Report { schema: report::SCHEMA, findings });
     }
+    if common.format == Format::Csv {
+        let mut grid = Grid::new(&["what", "found", "detail", "advice"], &[]);
+        for Finding { what, found, detail, advice } in &findings {
+            grid.row([what, &*found.to_string(), detail, advice.as_deref().unwrap_or("")]);
+        }
+        return grid.print_csv();
+    }
     let mut grid = Grid::new(&["what", "found", "detail"], &[]);
     for finding in &findings {
         grid.row([finding.what, if finding.found { "yes" } else { "no" }, &finding.detail]);
@@ -44,15 +51,21 @@ pub(super) fn run(common: &Common) -> Result<()> {
             grid.row(["", "", &format!("→ {advice}")]);
         }
     }
-    if common.format == Format::Csv { grid.print_csv() } else { grid.print() }
+    grid.print()
 }
 
 fn driver() -> Finding {
     let (what, advice) =
         ("CUDA driver", "install NVIDIA's driver (it brings libcuda.so.1); without it the simulator runs");
     match cuda_driver::load() {
-        Ok(()) => Finding { what, found: true, detail: "libcuda was opened".into(), advice: None },
-        Err(missing) => Finding { what, found: false, detail: missing.tried.join("; "), advice: Some(advice.into()) },
+        Ok(()) => {
+            let detail = cuda_driver::file().unwrap_or_else(|| "libcuda".into()) + " was opened";
+            Finding { what, found: true, detail, advice: None }
+        }
+        Err(missing) => {
+            let advice = if missing.stub.is_some() { missing.to_string() } else { advice.into() };
+            Finding { what, found: false, detail: missing.tried.join("; "), advice: Some(advice) }
+        }
     }
 }
 
@@ -64,9 +77,15 @@ fn gpu() -> Finding {
                 let (major, minor) = p.compute_capability;
                 format!("{} (compute capability {major}.{minor}, CUDA {})", p.name, p.driver_version)
             };
-            let unserved = gpus.iter().find(|p| cuda::choose(&ptx::PTX, p.compute_capability).is_none());
+            let unserved = gpus.iter().find(|p| cuda::taken(&ptx::PTX, p).is_none());
             let advice = unserved.filter(|_| !ptx::PTX.is_empty()).map(|p| {
                 let (major, minor) = p.compute_capability;
+                if cuda::choose(&ptx::PTX, p.compute_capability).is_some() {
+                    return format!(
+                        "the driver is too old for the PTX inside: update it (it is for CUDA {})",
+                        p.driver_version
+                    );
+                }
                 format!("the PTX inside needs a newer GPU: cargo xtask build-ptx --arch sm_{major}{minor}")
             });
             Finding { what, found: true, detail: gpus.iter().map(name).collect::<Vec<_>>().join("; "), advice }
@@ -111,12 +130,14 @@ fn nccl() -> Finding {
 }
 
 fn embedded_ptx() -> Finding {
-    let architectures: Vec<_> = ptx::PTX.iter().map(named_ptx).collect();
+    let needs =
+        |text| cuda::least_driver(text).map_or(String::new(), |(a, b)| format!(", for drivers of CUDA {a}.{b} on"));
+    let architectures: Vec<_> = ptx::PTX.iter().map(|pair| named_ptx(pair) + &needs(pair.1)).collect();
     let found = !architectures.is_empty();
     Finding {
         what: "PTX in this program",
         found,
-        detail: if found { architectures.join(", ") } else { ptx::PTX_MISSING.to_string() },
+        detail: if found { architectures.join("; ") } else { ptx::PTX_MISSING.to_string() },
         advice: (!found).then(|| "cargo xtask setup, then build again".into()),
     }
 }

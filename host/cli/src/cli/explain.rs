@@ -87,6 +87,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         Some(name) => vec![family.rung(name)?],
         None => family.rungs.clone(),
     };
+    if !matches.get_flag("stats") {
+        super::refuse_unused(matches, &["seed"], "only --stats draws input")?;
+    }
     let rungs = if matches.get_flag("stats") {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
         rungs

@@ -1,7 +1,7 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
 use super::{Common, check_argument, gpus, sweep};
-use crate::algorithms::{Extra, Family, Operation, Parameters, Prepared, Size, Workload};
+use crate::algorithms::{Extra, Family, Kind, Operation, Parameters, Prepared, Size, Workload};
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
 };
@@ -27,7 +27,14 @@ pub(super) fn command(family: &'static Family) -> Command {
         .value_parser(value_parser!(OsString));
     // The sides of raw matrices have to be given.
     let input = if product { input } else { input.conflicts_with("n") };
-    let mut command = Command::new(family.name).about(format!("Run a rung: {}", family.about)).args([
+    let mut command = Command::new(family.name).about(format!("Run a rung: {}", family.about));
+    if family.kind == Kind::Sort {
+        command = command.after_help(
+            "Floats are sorted in the total order of IEEE 754: -NaN first, -0 before +0, +NaN last. `rungs sort` has \
+             other orders.",
+        );
+    }
+    command = command.args([
         Arg::new("rung").long("rung").value_name("RUNG").help(format!(
             "Which rung: {} [default: {}]",
             rungs.join(", "),
@@ -123,7 +130,7 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
     };
     let factor = |name: &'static str, help: &'static str| {
         let argument = Arg::new(name).long(name).value_name("FACTOR").help(help);
-        argument.allow_negative_numbers(true).value_parser(value_parser!(f64))
+        argument.allow_hyphen_values(true).value_parser(value_parser!(f64))
     };
     match extra {
         Extra::Columns => number("columns", "Columns that the keys are sorted in, a power of two from 8 to 1024"),
@@ -208,7 +215,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     if let Some(gpus) = gpus::asked(matches) {
         return gpus::run_family(family, gpus[0], matches, common);
     }
-    let outputs = Places::of(matches)?;
+    let outputs = Places::of(matches);
     let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
     if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
@@ -216,6 +223,9 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     }
     let parameters = parameters(family.extras, matches);
     matches.get_one::<Dtype>("dtype").map_or(Ok(()), |dtype| family.check_dtype(*dtype))?;
+    if super::given(matches, "input") {
+        super::refuse_unused(matches, &["keys", "seed"], "the elements come from a file")?;
+    }
     let given = Given::read(family, matches, &parameters)?;
     let (size, format) = (given.size, given.format);
     let dtype = match (&given.data, matches.get_one::<Dtype>("dtype")) {
@@ -229,6 +239,9 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     let engine = common.engine()?;
     let rung =
         named.unwrap_or_else(|| family.choose(size.unwrap_or(Size::Elements(0)), dtype, &parameters, engine.device()));
+    if let Some(option) = family.unused(rung, &parameters, engine.device()) {
+        return Err(Error::Usage(format!("--{option} does nothing here: {} has no use for it", rung.name)));
+    }
     let size = size.unwrap_or_else(|| family.default_size(&engine, rung));
     let problem = family.make(Workload {
         size,
@@ -241,6 +254,12 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     let (mut row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
     common.refuse(&engine, &row)?;
     let Some(mut prepared) = prepared else { return Ok(()) };
+    let left_out = problem.left_out();
+    if left_out > 0 {
+        let are = if left_out == 1 { "is" } else { "are" };
+        common.note(&format!("{left_out} of {} keys {are} in none of the bins, and not counted", row.n));
+        row.left_out = Some(left_out);
+    }
     if problem.makes_one_value() {
         row.value = Some(Number(prepared.output()?.show(0)));
     }
@@ -256,10 +275,14 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
 pub(super) struct Places {
     result: Option<Place>,
     values: Option<Place>,
+    /// Whether a format of the report was asked for.
+    reports: bool,
 }
 
 /// Outputs that can be written.
 pub(super) struct Outputs {
+    /// Whether each NaN that a sort puts first goes to the end.
+    pub nan_last: bool,
     result: Option<Output>,
     values: Option<Output>,
     to_standard: bool,
@@ -271,39 +294,50 @@ pub(super) struct Written {
 }
 
 impl Places {
-    pub(super) fn of(matches: &ArgMatches) -> Result<Self> {
+    pub(super) fn of(matches: &ArgMatches) -> Self {
         let place = |name: &str| {
             let given = matches.try_get_one::<OsString>(name).ok().flatten();
             given.map(|name| Place::from(name.as_os_str()))
         };
-        let (result, values) = (place("output"), place("output-values"));
-        if result.is_some() && result == values {
-            let why = "keys and values cannot go to the same place; name another for one of them";
-            return Err(Error::Usage(why.into()));
-        }
-        Ok(Self { result, values })
+        Self { result: place("output"), values: place("output-values"), reports: super::given(matches, "format") }
     }
 
     /// `format` is that of the standard output.
     pub(super) fn open(self, format: Format) -> Result<Outputs> {
-        let to_standard = [&self.result, &self.values].contains(&&Some(Place::Standard));
         let open = |place: Option<Place>| place.map(|place| Output::open(&place, format)).transpose();
-        Ok(Outputs { result: open(self.result)?, values: open(self.values)?, to_standard })
+        let (result, values) = (open(self.result)?, open(self.values)?);
+        if let (Some(result), Some(values)) = (&result, &values)
+            && result.is_same(values)
+        {
+            let why = "keys and values cannot go to the same place; name another for one of them";
+            return Err(Error::Usage(why.into()));
+        }
+        let to_standard = [&result, &values].into_iter().flatten().any(Output::is_standard);
+        if to_standard && self.reports {
+            let why = "--format does nothing here: the elements go to standard output, and no report does";
+            return Err(Error::Usage(why.into()));
+        }
+        Ok(Outputs { nan_last: false, result, values, to_standard })
     }
 }
 
 impl Outputs {
     /// Writes the output of the last run.
     pub(super) fn write(self, prepared: &mut dyn Prepared, size: Size) -> Result<Written> {
+        let first = if self.nan_last { prepared.output()?.leading_nans() as u32 } else { 0 };
+        let turned = |data: Data| match first {
+            0 => data,
+            first => data.at(&(first..data.len() as u32).chain(0..first).collect::<Vec<_>>()),
+        };
         if let Some(file) = self.result {
-            let data = prepared.output()?;
+            let data = turned(prepared.output()?);
             match size {
                 Size::Product { m, n, .. } => file.write_matrix(&data, m as usize, n as usize)?,
                 Size::Elements(_) => file.write(&data)?,
             }
         }
         if let (Some(file), Some(values)) = (self.values, prepared.values()?) {
-            file.write(&values)?;
+            file.write(&turned(values))?;
         }
         Ok(Written { to_standard: self.to_standard })
     }
@@ -351,7 +385,7 @@ impl Given {
                 Err(Error::Usage("values of a file go with keys of a file: name it with --input".into()))
             }
             [] => Ok(Self { data: None, size: asked, format: None }),
-            [keys] => Self::keys(keys, &types, values),
+            [keys] => Self::keys(keys, &types, values, false),
             [a, b, rest @ ..] => {
                 let count = parameters.batch.unwrap_or(1) as usize;
                 // What a file calls a row is a column of a matrix that is stored by columns.
@@ -383,14 +417,17 @@ impl Given {
                 let mut data = vec![of_a, of_b];
                 if let Some(c) = rest.first() {
                     let ((rows, columns), of_c, _) = read(c, 2)?;
-                    if parameters.beta.is_none_or(|beta| beta == 0.0) {
+                    if parameters.beta.is_none() {
                         return Err(Error::Usage("a file for C goes with --beta, the factor of what is in it".into()));
                     }
                     if (rows, columns) != (m, n) {
                         let why = format!("C is {rows} x {columns}, and the product of A and B is {m} x {n}");
                         return Err(Error::Usage(why));
                     }
-                    data.push(of_c);
+                    // As in BLAS: by the factor 0, NaN and infinities of C do not come into the product.
+                    if parameters.beta != Some(0.0) {
+                        data.push(of_c);
+                    }
                 }
                 let size = Size::Product { m: m as u64, n: n as u64, k: k as u64 };
                 Ok(Self { data: Some(data), size: Some(size), format: Some(format) })
@@ -399,14 +436,16 @@ impl Given {
     }
 
     /// Keys, and their values if there are any.
-    pub(super) fn keys(place: &Place, types: &[Dtype], values: Option<&OsString>) -> Result<Self> {
+    ///
+    /// `wide`: whether values may have 8 bytes.
+    pub(super) fn keys(place: &Place, types: &[Dtype], values: Option<&OsString>, wide: bool) -> Result<Self> {
         let values = values.map(|name| Place::from(name.as_os_str()));
         if values.as_ref() == Some(place) && *place == Place::Standard {
             return Err(Error::Usage("keys and values cannot both come from standard input; name a file".into()));
         }
         let keys = read_keys(place, types)?;
         let size = Size::Elements(keys.data.len() as u64);
-        let values = values.map(|place| read_values(&place)).transpose()?;
+        let values = values.map(|place| read_values(&place, wide.then_some(keys.data.len()))).transpose()?;
         let data = std::iter::once(keys.data).chain(values).collect();
         Ok(Self { data: Some(data), size: Some(size), format: Some(keys.format) })
     }

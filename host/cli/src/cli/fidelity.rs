@@ -59,6 +59,10 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         let engine = common.engine()?;
         return cases.into_iter().try_for_each(|case| fidelity::run(&engine, case, common.seed));
     }
+    for name in ["save", "page"] {
+        let place = matches.get_one::<OsString>(name).map(|name| Place::from(name.as_os_str()));
+        place.as_ref().map_or(Ok(()), report::writable)?;
+    }
     let text = match matches.get_one::<OsString>("from") {
         Some(path) => std::fs::read_to_string(path).map_err(|e| Error::reading(path.to_string_lossy(), &e))?,
         None => profile(matches, &names, common)?,

@@ -5,6 +5,7 @@
 
 use super::Common;
 use crate::data::{Dtype, read_counted, refuse_terminal};
+use crate::streams;
 use clap::Command;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
@@ -12,6 +13,7 @@ use rungs::keys::order_of;
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::odd_even;
+use simt::sim::plural;
 use std::io::Write;
 
 const ABOUT: &str = "Sort a stream as the laboratory of 2020 does: a 32-bit little-endian count and as many 32-bit \
@@ -28,13 +30,14 @@ pub(super) fn command() -> Command {
 pub(super) fn run(common: &Common) -> Result<()> {
     refuse_terminal(&std::io::stdout(), "standard output")?;
     // Nothing is written before all input has been read and sorted.
-    let keys = read_counted(&mut std::io::stdin().lock())?;
+    let keys = read_counted(&mut streams::input().map_err(|e| Error::reading("standard input", &e))?)?;
     let engine = common.engine()?;
     common.vet(|| sort(&engine, &keys).map(drop))?;
     let sorted = sort(&engine, &keys)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = streams::output().map_err(|e| Error::printing(&e))?;
     out.write_all(bytemuck::cast_slice(&sorted)).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))?;
-    common.note(&format!("{} integers sorted on the {}", sorted.len(), engine.info().kind));
+    let (n, kind) = (sorted.len(), engine.info().kind);
+    common.note(&format!("{n} {} sorted on the {kind}", plural(n as u64, "integer")));
     Ok(())
 }
 

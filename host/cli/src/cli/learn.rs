@@ -16,7 +16,7 @@ pub(super) fn main(matches: &ArgMatches) -> ExitCode {
         Err(error) => (error.to_string(), error.is_silent(), error.exit_code()),
     };
     if !is_silent {
-        eprintln!("rungs: {why}");
+        crate::streams::tell(&format!("rungs: {why}"));
     }
     ExitCode::from(code)
 }

@@ -15,6 +15,7 @@ mod lab;
 mod ladder;
 mod learn;
 mod list;
+mod litmus;
 mod profile;
 mod progress;
 mod sort;
@@ -25,42 +26,112 @@ use crate::algorithms::{FAMILIES, Family};
 use crate::checks;
 use crate::measure::Row;
 use crate::report::{self, Format};
+use crate::streams;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::engine::{DeviceChoice, Engine, NO_CHECKS};
 use rungs::error::{Error, Result};
 use simt::sim::Check;
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The default seed.
 const SEED: u64 = 1;
 
+/// In the words of docs/program.md.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done and verified, 1 a result was wrong or a check found something, 2 the call was unusable, \
-3 no such device, 4 a file could not be read or written, 5 another rank of a group failed or did not answer.";
+Exit codes:
+  0  done and verified
+  1  a result was wrong, a check found something, or a launch or a call of the driver failed
+  2  the call was unusable, or needs more memory than is free
+  3  no such device
+  4  a file could not be read or written, or the reader of the output closed it
+  5  another rank of a group failed, or did not answer in time";
+
+/// The most seconds that an option takes: 30 years.
+const LONGEST: f64 = 1e9;
+
+/// A number of seconds, which may have a fraction.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let number = text.parse().ok().filter(|seconds: &f64| (0.0..=LONGEST).contains(seconds));
+    number.map(Duration::from_secs_f64).ok_or_else(|| format!("a number of seconds from 0 to {LONGEST:e} is needed"))
+}
+
+/// Whether the user gave an option.
+fn given(matches: &ArgMatches, name: &str) -> bool {
+    matches.ids().any(|id| id == name) && matches.value_source(name) == Some(ValueSource::CommandLine)
+}
+
+/// Refuses options that would do nothing, for this reason.
+///
+/// # Errors
+/// [`Error::Usage`] for the first that the user gave.
+fn refuse_unused(matches: &ArgMatches, names: &[&str], why: &str) -> Result<()> {
+    let unused = names.iter().find(|name| given(matches, name));
+    unused.map_or(Ok(()), |name| Err(Error::Usage(format!("--{name} does nothing here: {why}"))))
+}
+
+/// Refuses those of the options of all commands that this command has no use for.
+fn refuse_common(command: &str, matches: &ArgMatches) -> Result<()> {
+    let drawn = |names: &[&str]| refuse_unused(matches, names, &format!("rungs {command} draws no input"));
+    match command {
+        "list" | "devices" | "doctor" | "learn" | "explain" => {
+            if let Some(DeviceChoice::Cuda(_)) = matches.get_one("device") {
+                return Err(Error::Usage(format!("rungs {command} runs nothing on a GPU: leave out --device")));
+            }
+        }
+        _ => {}
+    }
+    match command {
+        "list" | "devices" | "doctor" | "sort" | "bugs" => drawn(&["seed"]),
+        "lab" => drawn(&["seed"])
+            .and_then(|()| refuse_unused(matches, &["format"], "rungs lab writes the integers, and no report")),
+        "learn" => drawn(&["seed"]).and_then(|()| refuse_unused(matches, &["format"], "rungs learn prints text")),
+        _ => Ok(()),
+    }
+}
 
 /// Runs the program with these arguments.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // All commands print, and what goes nowhere is refused before the work and not after it.
+    if let Err(e) = streams::output() {
+        return failed(&Error::printing(&e));
+    }
+    // Rayon panics at its first use where the system gives no thread; it can do with this one.
+    if std::thread::Builder::new().spawn(|| ()).is_err() {
+        // It is made once, so this does not fail.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    }
     let outcome = match command().try_get_matches_from(args) {
         Ok(matches) => match matches.subcommand() {
-            Some(("learn", arguments)) => return learn::main(arguments),
+            Some(("learn", arguments)) => match refuse_common("learn", arguments) {
+                Ok(()) => return learn::main(arguments),
+                Err(error) => Err(error),
+            },
             _ => dispatch(&matches),
         },
         Err(e) => {
             // Help and version go to standard output with exit code 0; everything else is a usage error, 2.
-            let _ = e.print();
-            return ExitCode::from(e.exit_code() as u8);
+            return match e.print().and_then(|()| std::io::stdout().flush()) {
+                Err(why) if !e.use_stderr() => failed(&Error::printing(&why)),
+                _ => ExitCode::from(e.exit_code() as u8),
+            };
         }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            if !e.is_silent() {
-                eprintln!("rungs: {e}");
-            }
-            ExitCode::from(e.exit_code())
-        }
+        Err(e) => failed(&e),
     }
+}
+
+/// Tells of an error.
+fn failed(error: &Error) -> ExitCode {
+    if !error.is_silent() {
+        streams::tell(&format!("rungs: {error}"));
+    }
+    ExitCode::from(error.exit_code())
 }
 
 /// The whole command line.
@@ -75,6 +146,7 @@ pub fn command() -> Command {
         .subcommand(all::command())
         .subcommand(bench::command())
         .subcommand(list::command())
+        .subcommand(litmus::command())
         .subcommand(explain::command())
         .subcommand(ladder::command())
         .subcommand(sort::command())
@@ -96,12 +168,14 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     let Some((name, arguments)) = matches.subcommand() else {
         return Err(Error::Usage("no command was given; rungs --help lists them".into()));
     };
+    refuse_common(name, arguments)?;
     let common = Common::from(arguments);
     match name {
         "all" => all::run(arguments, &common),
         "bugs" => bugs::run(arguments, &common),
         "bench" => bench::run(arguments, &common),
         "list" => list::run(&common),
+        "litmus" => litmus::run(arguments, &common),
         "explain" => explain::run(arguments, &common),
         "ladder" => ladder::run(arguments, &common),
         "check" => check::run(arguments, &common),
@@ -265,14 +339,14 @@ impl Common {
             self.note(checked.text().trim_end());
             return Ok(());
         }
-        eprintln!("{}", checked.text().trim_end());
+        streams::tell(checked.text().trim_end());
         Err(Error::Found { count: checked.mistakes() })
     }
 
     /// Prints a line on standard error, unless `--quiet` is given.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("rungs: {text}");
+            streams::tell(&format!("rungs: {text}"));
         }
     }
 }

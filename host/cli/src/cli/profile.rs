@@ -75,8 +75,16 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if common.format == Format::Csv && view == Some("both") {
         return Err(Error::Usage("CSV has one table: --view summary or --view trace".into()));
     }
+    if common.format == Format::Json {
+        super::refuse_unused(matches, &["view"], "JSON has both views")?;
+    }
     let view = view.unwrap_or("both");
     let timeline = matches.get_one::<OsString>("timeline").map(|name| Place::from(name.as_os_str()));
+    timeline.as_ref().map_or(Ok(()), report::writable)?;
+    if timeline == Some(Place::Standard) {
+        let why = "the timeline goes to standard output, and nothing else";
+        super::refuse_unused(matches, &["format", "view"], why)?;
+    }
     if let Some(&[gpus]) = gpus::asked(matches).as_deref() {
         return run_group((family, gpus), (view, timeline), matches, common);
     }

@@ -58,12 +58,23 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    common.on_simulator("trace")?;
+    if super::given(matches, "values") {
+        super::refuse_unused(matches, &["seed"], "--values names the elements")?;
+    }
+    if let Some(page) = matches.get_one::<OsString>("html") {
+        report::writable(&page.as_os_str().into())?;
+        if page == "-" {
+            super::refuse_unused(matches, &["format", "notes"], "the page goes to standard output, and nothing else")?;
+        }
+    }
     let family = family_named(matches.get_one::<String>("family").map_or("", |name| name))?;
     let block = matches.get_one::<u32>("block").copied();
     let rung = rung(family, matches.get_one::<String>("rung").map(String::as_str), block)?;
     if let Draws::Arrays { .. } = family.draws {
         return run_arrays(matches, common, family, rung);
     }
+    super::refuse_unused(matches, &["bins"], &format!("{} has no bins", family.name))?;
     let input = match matches.get_many::<u32>("values") {
         Some(values) => values.copied().collect(),
         None => draw(matches.get_one::<Count>("n").map_or(ELEMENTS, |n| n.0), common.seed)?,

@@ -3,12 +3,13 @@
 use super::{Round, Verdict, YOURS, checked, checked_sizes, compared, family, floor_ms, judge, rounds};
 use crate::algorithms::{Family, Kind, Size};
 use crate::bench::machine;
+use crate::report::print;
+use crate::streams;
 use clap::{Arg, Command, value_parser};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Answer;
 use std::hash::{BuildHasher, RandomState};
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Bytes that a run moves at least: many times what a cache holds, so that the memory's bandwidth is a limit.
@@ -36,7 +37,7 @@ pub fn main(answer: Answer, ptx: &'static [(&'static str, &'static str)], missin
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             if !error.is_silent() {
-                eprintln!("error: {error}");
+                streams::tell(&format!("error: {error}"));
             }
             ExitCode::from(error.exit_code())
         }
@@ -118,11 +119,6 @@ fn in_words(name: &str, verdict: Verdict) -> String {
              {floor:.4} ms at the bandwidth of this GPU's memory."
         ),
     }
-}
-
-fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))
 }
 
 #[cfg(test)]

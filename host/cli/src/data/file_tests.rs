@@ -268,6 +268,84 @@ fn permissions_links_and_devices() {
     assert_eq!(folder.names(), ["ahead.npy", "circle", "keys.npy", "link.npy", "new.npy"]);
 }
 
+/// A file that is mounted by itself cannot be replaced: it is written in place.
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_replaced_is_written_in_place() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = Folder::new("in-place");
+    let place = folder.file("mounted", b"something that is longer");
+    let inode = || fs::metadata(folder.0.join("mounted")).unwrap().ino();
+    let before = inode();
+    // EBUSY, EXDEV, EACCES, EPERM.
+    for code in [16, 18, 13, 1] {
+        let refuse: fn(&Path, &Path) -> io::Result<()> = match code {
+            16 => |_, _| Err(io::Error::from_raw_os_error(16)),
+            18 => |_, _| Err(io::Error::from_raw_os_error(18)),
+            13 => |_, _| Err(io::Error::from_raw_os_error(13)),
+            _ => |_, _| Err(io::Error::from_raw_os_error(1)),
+        };
+        let Place::File(path) = &place else { panic!("a file") };
+        Sink::open(path).unwrap().write([b"ab", b"cd"], refuse).unwrap();
+        assert_eq!((fs::read(path).unwrap(), inode()), (b"abcd".to_vec(), before), "error {code}");
+        // One that is not there yet cannot be, nor can a full disk be written.
+        let new = Sink::open(&folder.0.join("new")).unwrap();
+        assert_eq!(new.write([b"", b"x"], refuse).unwrap_err().raw_os_error(), Some(code));
+        let full = |_: &Path, _: &Path| Err(io::Error::from_raw_os_error(28));
+        assert_eq!(Sink::open(path).unwrap().write([b"", b"x"], full).unwrap_err().raw_os_error(), Some(28));
+        assert_eq!(fs::read(path).unwrap(), b"abcd");
+        assert_eq!(folder.names(), ["mounted"]);
+    }
+}
+
+/// As on NFS, where no file can be made without a name.
+#[test]
+fn a_new_file_may_have_a_name_from_the_begin() {
+    let folder = Folder::new("named");
+    let place = folder.file("old", b"old");
+    let Place::File(path) = &place else { panic!("a file") };
+    let Sink::Beside(beside) = Sink::open(path).unwrap() else { panic!("a regular file") };
+    assert_eq!(folder.names(), ["old"]);
+    Sink::Beside(Box::new(Beside { new: None, ..*beside }))
+        .write([b"", b"new"], |from, to| fs::rename(from, to))
+        .unwrap();
+    assert_eq!((fs::read(path).unwrap(), folder.names()), (b"new".to_vec(), vec!["old".to_string()]));
+    let Sink::Beside(beside) = Sink::open(path).unwrap() else { panic!("a regular file") };
+    let seen = |_: &Path, _: &Path| Err(io::Error::from_raw_os_error(28));
+    Sink::Beside(Box::new(Beside { new: None, ..*beside })).write([b"", b"x"], seen).unwrap_err();
+    assert_eq!((fs::read(path).unwrap(), folder.names()), (b"new".to_vec(), vec!["old".to_string()]));
+}
+
+/// Only root gives files away.
+#[cfg(unix)]
+#[test]
+fn the_owner_stays_where_that_is_possible() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let folder = Folder::new("owner");
+    let place = folder.file("keys", b"old");
+    let path = folder.0.join("keys");
+    let others = chown(&path, Some(65_534), Some(65_534)).is_ok();
+    let owner = || fs::metadata(&path).map(|about| (about.uid(), about.gid())).unwrap();
+    let before = owner();
+    assert!(!others || before == (65_534, 65_534));
+    Output::open(&place, Format::Raw).unwrap().write(&Data::U32(vec![1])).unwrap();
+    assert_eq!(owner(), before);
+}
+
+#[test]
+fn values_of_both_widths() {
+    let folder = Folder::new("values");
+    let raw = folder.file("v.bin", &[1, 0, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(read_values(&raw, None).unwrap(), Data::U32(vec![1, 2]));
+    assert_eq!(read_values(&raw, Some(2)).unwrap(), Data::U32(vec![1, 2]));
+    assert_eq!(read_values(&raw, Some(1)).unwrap(), Data::U64(vec![1 + (2 << 32)]));
+    assert_eq!(read_values(&raw, Some(0)).unwrap(), Data::U32(vec![1, 2]), "too many, as is said later");
+    let (bytes, data) = &fixtures()[4];
+    let npy = folder.file("v.npy", bytes);
+    assert_eq!(read_values(&npy, Some(3)).unwrap(), *data);
+    assert!(matches!(read_values(&npy, None), Err(Error::Read { .. })));
+}
+
 #[test]
 fn names_of_places() {
     assert_eq!(Place::from("-"), Place::Standard);

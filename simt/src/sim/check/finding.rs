@@ -48,7 +48,7 @@ pub enum Kind {
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
     /// their writes to it; or such a copy that a barrier counts, or an arrival from another block, without the fence
-    /// behind the barrier's initialisation.
+    /// after the barrier's initialisation.
     MissingProxyFence,
     /// An access before the wait for the preceding launch, with which this one overlaps.
     BeforeWait,
@@ -84,6 +84,33 @@ impl Kind {
     /// Whether threads wait for ever: found after a long wait, and found again under other schedules.
     pub fn hangs(self) -> bool {
         matches!(self, Self::Deadlock | Self::EndlessSpin)
+    }
+
+    /// Whether two accesses make it that nothing orders: which of the two came first is the schedule's doing.
+    fn is_race(self) -> bool {
+        matches!(
+            self,
+            Self::SharedRace | Self::GlobalRace | Self::SameValueWrite | Self::MixedAtomic | Self::ScopeTooSmall
+        )
+    }
+
+    /// The kind of the mistake: two writes race, whether this run gave them one value or two.
+    fn mistake(self, space: Option<Space>) -> Self {
+        match (self, space) {
+            (Self::SameValueWrite, Some(Space::Shared)) => Self::SharedRace,
+            (Self::SameValueWrite, _) => Self::GlobalRace,
+            _ => self,
+        }
+    }
+
+    /// Causes come first in a report: what was read too early or not written, and who waits for ever, may follow from
+    /// them.
+    pub(super) fn follows(self) -> u8 {
+        match self {
+            Self::UninitialisedShared | Self::UninitialisedGlobal => 1,
+            Self::Unwritten | Self::Deadlock | Self::EndlessSpin => 2,
+            _ => 0,
+        }
     }
 
     /// A short name, for listings and files.
@@ -224,13 +251,40 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether the other is the same mistake: of that kind, at those places of that kernel.
+    /// Whether the other is the same mistake: of that kind, at those places of that kernel. Of races the lines count,
+    /// in either order, and the view or array that they are about: `x.set(i, x.get(i) + 1)` is one mistake, whichever of
+    /// its accesses meet. Two writes race whether they have one value or two.
     pub fn is_same(&self, other: &Self) -> bool {
-        let place = |side: &Side| side.site.clone();
-        let places = |finding: &Self| (finding.first.as_ref().map(place), place(&finding.second));
-        self.kind == other.kind && self.kernel == other.kernel && places(self) == places(other)
+        let kind = |finding: &Self| finding.kind.mistake(finding.memory.map(|memory| memory.space));
+        if kind(self) != kind(other) || self.kernel != other.kernel {
+            return false;
+        }
+        let sites =
+            |finding: &Self| [finding.first.as_ref().and_then(|side| side.site.clone()), finding.second.site.clone()];
+        let ([a, b], [c, d]) = (sites(self), sites(other));
+        if !self.kind.is_race() {
+            return (a, b) == (c, d);
+        }
+        let view = |finding: &Self| finding.memory.map(|memory| (memory.parameter, memory.element.map(|e| e.array)));
+        let line = |site: &Option<Site>| site.as_ref().map(|site| (site.file.clone(), site.line));
+        let (a, b, c, d) = (line(&a), line(&b), line(&c), line(&d));
+        view(self) == view(other) && (a == c && b == d || a == d && b == c)
+    }
+
+    /// How much it tells of its mistake: two values more than one, and threads that are further apart more than those
+    /// whom a narrower barrier would order.
+    pub(super) fn weight(&self) -> Weight {
+        let apart = match &self.first {
+            Some(first) if first.block != self.second.block => 2,
+            Some(first) if first.warp != self.second.warp => 1,
+            _ => 0,
+        };
+        (self.kind != Kind::SameValueWrite, apart)
     }
 }
+
+/// As [`Finding::weight`] says.
+pub(super) type Weight = (bool, u8);
 
 /// A word of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,6 +308,22 @@ impl Memory {
         let parameter = views.iter().position(holds);
         let offset = parameter.map_or(address, |n| address - views[n].0);
         Self { space: Space::Global, parameter, element: None, offset, bytes }
+    }
+}
+
+impl Memory {
+    /// Which element it is, briefly.
+    pub(super) fn element_in_words(&self) -> String {
+        match self.element {
+            Some(element) => element.to_string(),
+            None if self.bytes > 0 && self.offset.is_multiple_of(u64::from(self.bytes)) => {
+                match (self.space, self.parameter) {
+                    (Space::Global, None) => format!("the word at {:#x}", self.offset),
+                    _ => format!("element {}", self.offset / u64::from(self.bytes)),
+                }
+            }
+            None => format!("byte {}", self.offset),
+        }
     }
 }
 

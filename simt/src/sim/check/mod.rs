@@ -61,7 +61,7 @@ impl Default for Check {
 /// What a check found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// One per mistake and pair of source lines, in the order of their discovery.
+    /// One per mistake and pair of source lines, causes first and then in the order of their discovery.
     pub findings: Vec<Finding>,
     /// Schedules that were run.
     pub schedules: u32,
@@ -103,13 +103,23 @@ impl Report {
         }
     }
 
-    /// Adds the findings of another run; one that is known already keeps its first seed.
+    /// Adds the findings of another run; one that is known already is told as the run shows it that tells most.
     fn add(&mut self, other: Report) {
         for finding in other.findings {
-            if !self.findings.iter().any(|known| known.is_same(&finding)) {
-                self.findings.push(finding);
+            match self.findings.iter_mut().find(|known| known.is_same(&finding)) {
+                Some(known) => {
+                    let more = if known.seed == finding.seed { finding.count } else { 0 };
+                    if known.weight() < finding.weight() {
+                        let more = if more == 0 { 0 } else { known.count };
+                        *known = Finding { count: finding.count + more, ..finding };
+                    } else {
+                        known.count += more;
+                    }
+                }
+                None => self.findings.push(finding),
             }
         }
+        self.findings.sort_by_key(|finding| finding.kind.follows());
         self.schedules += other.schedules;
         self.launches += other.launches;
         self.accesses += other.accesses;

@@ -6,6 +6,7 @@ use super::super::error::LaunchError;
 use super::super::launch::refuse_freed;
 use super::super::limit;
 use super::super::limits::MAX_SHARED;
+use super::super::memory::NO_FLOAT_ORDER;
 use super::super::observe;
 use super::super::stack::{STACK, Stack, give_stacks_back, take_stacks};
 use super::super::stats::Count;
@@ -25,7 +26,7 @@ use std::ptr::NonNull;
 /// Blocks that run at the same time as long as they make progress.
 const RESIDENT: usize = 4;
 
-/// Threads that a multiprocessor holds, and blocks.
+/// Threads that an SM holds, and blocks.
 const THREADS: u64 = 2048;
 const BLOCKS: u64 = 32;
 
@@ -256,6 +257,14 @@ fn fault_found(session: &mut Session, fault: &super::super::error::Fault) {
         Kind::MissedBarrier => "every thread of the block has to reach the barrier, also those with nothing left to do",
         Kind::WarpMask => "the mask names exactly the lanes that make the call, the caller among them",
         Kind::OutOfBounds => "compare the index with the view's length before the access",
+        Kind::Misaligned => {
+            "a vector access, and a view of wider elements, begin at a multiple of their bytes: slice such a view at a \
+             multiple of as many elements, or access the elements one by one up to there"
+        }
+        Kind::Fault if fault.what.contains(NO_FLOAT_ORDER) => {
+            "map the numbers to integers of the same order (of a negative one flip all bits, of another the sign), or \
+             try compare_exchange until it succeeds"
+        }
         Kind::Deadlock => "let one of them do what another waits for before it waits itself",
         Kind::EndlessSpin => "let a thread write what is waited for, on every path and before it ends",
         _ => "",

@@ -20,6 +20,11 @@ use std::rc::Rc;
 /// The writer of what the launcher cleared between launches.
 pub(in super::super) const LAUNCHER: u32 = u32::MAX - 3;
 
+/// Advice for threads that a lock keeps apart, and nothing orders.
+const LOCKED: &str = "a lock keeps these threads apart, but it orders nothing: take it with Order::Acquire and give it \
+                      back with Order::Release, both with Scope::Device if threads of several blocks take it; a \
+                      barrier would wait for those that wait for the lock";
+
 /// How an access is made that no thread makes itself, as a finding says it behind what is done.
 const COPY: &str = "by a copy that it started";
 const PRODUCT: &str = "by a product that it began";
@@ -88,6 +93,8 @@ pub(in super::super) struct Session {
     pub(super) words: Map<u64, Word>,
     /// The chains of atomic operations on words of global memory, of this launch.
     pub(super) chains: Map<u64, Chain>,
+    /// What came before the sequentially consistent fences of this launch whose scope reaches the device.
+    pub(super) fenced_sc: Option<Rc<Known>>,
     /// Memory that began to exist during the check: address and bytes.
     pub(super) allocations: BTreeMap<u64, u64>,
     pub(super) sites: Sites,
@@ -101,10 +108,16 @@ pub(in super::super) struct Session {
     pub(super) top: u32,
     findings: Vec<Finding>,
     index: HashMap<Key, usize>,
+    /// Findings that others explain.
+    explained: Vec<usize>,
     pub(super) launches: u64,
     accesses: u64,
     /// The agents that started the last copies of the engines.
     pub(super) issuers: Map<u32, u32>,
+    /// Words that may be locks, by their block if they are in shared memory, and who holds each; and the last that each
+    /// agent took.
+    holders: HashMap<(u32, u64), u32>,
+    taken: Map<u32, (u32, u64)>,
 }
 
 /// An earlier access that conflicts with one that is being made.
@@ -153,14 +166,15 @@ impl Judge<'_> {
         agent == self.agent && agent < self.launch.engines && time > self.launch.base
     }
 
-    /// Whether the access is plain, to a word of `bytes` bytes, and the thread knows the last of the atomic operations
-    /// on that word, which has seen all others of the launch.
+    /// Whether the access is plain or holds for a block alone, to a word of `bytes` bytes, and the thread knows the
+    /// last of the atomic operations on that word, which has seen all others of the launch, or a load of what that left.
     fn follows_chain(&self, word: u64, bytes: u32) -> bool {
-        let plain = matches!(self.using, Use::Write | Use::Other(Way::Read, _));
-        let chain = self.chains.get(&word).filter(|chain| plain && chain.bytes == bytes);
-        chain
-            .and_then(|chain| chain.last)
-            .is_some_and(|(agent, time)| self.mine(agent, time) || self.knows(agent, time))
+        let needs_it = matches!(self.using, Use::Write | Use::Other(Way::Read, _) | Use::Other(_, true));
+        let chain = self.chains.get(&word).filter(|chain| needs_it && chain.bytes == bytes);
+        chain.is_some_and(|chain| {
+            let knows = |(agent, time)| self.mine(agent, time) || self.knows(agent, time);
+            chain.last.is_some_and(|last| knows(last) || chain.seen.iter().any(|(&agent, &time)| knows((agent, time))))
+        })
     }
 
     /// What an earlier access of the cell's word and the access are together, if they are not in order.
@@ -228,11 +242,7 @@ impl Judge<'_> {
         }
         let reads = !matches!(self.using, Use::Write) && !touch.before.is_empty();
         if reads && cell.writer == NOBODY {
-            let kind = match touch.space {
-                Space::Shared => Kind::UninitialisedShared,
-                Space::Global => Kind::UninitialisedGlobal,
-            };
-            let (agent, time, site) = (self.agent, self.time, self.site);
+            let (kind, agent, time, site) = (uninitialised(touch.space), self.agent, self.time, self.site);
             found.get_or_insert((i, Conflict { kind, agent, time, site, what: "", wrote: false, unacquired: false }));
             // Once is enough.
             cell.writer = HOST;
@@ -265,6 +275,7 @@ impl Session {
             global: Shadow::default(),
             words: Map::default(),
             chains: Map::default(),
+            fenced_sc: None,
             allocations: BTreeMap::new(),
             sites: Sites::default(),
             launch: Launch::default(),
@@ -273,15 +284,20 @@ impl Session {
             top: 0,
             findings: Vec::new(),
             index: HashMap::new(),
+            explained: Vec::new(),
             launches: 0,
             accesses: 0,
             issuers: Map::default(),
+            holders: HashMap::new(),
+            taken: Map::default(),
         }
     }
 
     pub(super) fn take_report(&mut self) -> Report {
+        let findings = std::mem::take(&mut self.findings).into_iter().enumerate();
+        let explained = std::mem::take(&mut self.explained);
         Report {
-            findings: std::mem::take(&mut self.findings),
+            findings: findings.filter(|(at, _)| !explained.contains(at)).map(|(_, finding)| finding).collect(),
             schedules: 1,
             launches: self.launches,
             accesses: self.accesses,
@@ -314,6 +330,9 @@ impl Session {
         self.launches += 1;
         self.words.clear();
         self.chains.clear();
+        self.fenced_sc = None;
+        self.holders.clear();
+        self.taken.clear();
     }
 
     pub(super) fn allocated(&mut self, address: u64, bytes: u64) {
@@ -626,16 +645,18 @@ impl Session {
         if earlier {
             kind = Kind::BeforeWait;
         }
-        let sites = if alone { (site, site) } else { (conflict.site, site) };
-        if self.seen((kind, self.launch.kernel, sites.0, sites.1)) {
+        if conflict.what == Way::Read.words() {
+            self.explain(block, touch, word, conflict.site);
+        }
+        let sites = if alone { (site, site) } else { (conflict.site.min(site), conflict.site.max(site)) };
+        let of_space = if kind == Kind::SameValueWrite { race(touch.space) } else { kind };
+        let weight = (kind != Kind::SameValueWrite, if alone { 0 } else { self.apart(conflict.agent, agent) });
+        let key = (of_space, self.launch.kernel, sites.0, sites.1);
+        let known = self.index.get(&key).copied();
+        if self.seen(key) && known.is_some_and(|at| weight <= self.findings[at].weight()) {
             return;
         }
-        let step = if touch.bytes == 16 { 4 } else { touch.bytes };
-        let address = touch.address + u64::from(word as u32 * step);
-        let memory = match touch.space {
-            Space::Global => Memory { bytes: step, ..self.place(address) },
-            Space::Shared => block.place(address, step),
-        };
+        let memory = self.memory(block, touch, word);
         let what = match using {
             Use::Write => "writes",
             Use::Other(way, _) => way.words(),
@@ -653,12 +674,15 @@ impl Session {
             let value = touch.before.get(word).copied().filter(|_| conflict.wrote);
             self.side(launch, conflict.agent, conflict.site, conflict.what, value)
         });
-        let mut advice = self.advice(kind, first.as_ref(), &second);
+        let mut advice = self.advice(kind, memory, first.as_ref(), &second);
         if touch.space == Space::Shared && block.mbarriers.contains_key(&(touch.address as u32)) {
             advice =
                 "the thread that initialises a barrier calls mbarrier::fence_init, and all threads of the block pass \
                       thread::sync_threads before any uses it"
                     .into();
+        }
+        if matches!(of_space, Kind::SharedRace | Kind::GlobalRace) && self.both_locked(agent, conflict.agent) {
+            advice = LOCKED.into();
         }
         if conflict.unacquired && kind != Kind::ScopeTooSmall {
             advice = "the thread has read what the other released, but relaxed: load it with Order::Acquire, or put a \
@@ -666,7 +690,62 @@ impl Session {
                 .into();
         }
         let (kernel, seed) = (self.launch.kernel, self.schedule.seed());
-        self.push(Finding { kind, kernel, memory: Some(memory), first, second, advice, count: 1, seed });
+        let finding = Finding { kind, kernel, memory: Some(memory), first, second, advice, count: 1, seed };
+        match known {
+            // It tells more of the mistake than what was seen first.
+            Some(at) => self.findings[at] = Finding { count: self.findings[at].count, ..finding },
+            None => self.push(finding),
+        }
+    }
+
+    /// Word `word` of an access.
+    fn memory(&self, block: &BlockState, touch: &Touch, word: usize) -> Memory {
+        let step = if touch.bytes == 16 { 4 } else { touch.bytes };
+        let address = touch.address + u64::from(word as u32 * step);
+        match touch.space {
+            Space::Global => Memory { bytes: step, ..self.place(address) },
+            Space::Shared => block.place(address, step),
+        }
+    }
+
+    /// The read at `site` of a word that nobody had written is a race, too, if the word is written now: that is the
+    /// cause, and one finding is enough.
+    fn explain(&mut self, block: &BlockState, touch: &Touch, word: usize, site: u32) {
+        let kind = uninitialised(touch.space);
+        let Some(&at) = self.index.get(&(kind, self.launch.kernel, site, site)) else { return };
+        if self.findings[at].memory == Some(self.memory(block, touch, word)) && !self.explained.contains(&at) {
+            self.explained.push(at);
+        }
+    }
+
+    /// How far apart two agents' threads are, as [`Finding::weight`] counts it.
+    fn apart(&self, a: u32, b: u32) -> u8 {
+        let thread =
+            |agent| if agent < self.launch.engines { agent } else { self.issuers.get(&agent).map_or(0, |&t| t) };
+        let (a, b) = (thread(a), thread(b));
+        match () {
+            _ if a / self.launch.stride != b / self.launch.stride => 2,
+            _ if a / 32 != b / 32 => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the one holds a lock that the other has held.
+    fn both_locked(&self, holder: u32, before: u32) -> bool {
+        self.taken
+            .get(&holder)
+            .is_some_and(|word| self.holders.get(word) == Some(&holder) && self.taken.get(&before) == Some(word))
+    }
+
+    /// An atomic operation of a thread has changed a word from one value to another: it may have taken a lock, or given
+    /// it back. Of shared memory the block is a part of the address.
+    pub(super) fn changed(&mut self, agent: u32, word: (u32, u64), updates: bool, [before, after]: [u64; 2]) {
+        if before != 0 && after == 0 {
+            self.holders.remove(&word);
+        } else if updates && before == 0 && after != 0 {
+            self.holders.insert(word, agent);
+            self.taken.insert(agent, word);
+        }
     }
 
     pub(super) fn side(&self, launch: &Launch, agent: u32, site: u32, what: &str, value: Option<u64>) -> Side {
@@ -680,7 +759,7 @@ impl Session {
     }
 
     /// What would have ordered two accesses.
-    fn advice(&self, kind: Kind, first: Option<&Side>, second: &Side) -> String {
+    fn advice(&self, kind: Kind, memory: Memory, first: Option<&Side>, second: &Side) -> String {
         let one_is = |way: &str, first: &Side| first.what.contains(way) || second.what.contains(way);
         let near = match first {
             Some(first) if one_is(PRODUCT, first) => {
@@ -729,6 +808,15 @@ impl Session {
                  need an order or an atomic operation, unless the value is always the same: then allow that \
                  (Check::allow_same_value, --allow-same-value)"
                     .into()
+            }
+            Kind::SharedRace | Kind::GlobalRace
+                if first.is_some_and(|first| [first, second].iter().all(|side| side.what == "writes")) =>
+            {
+                format!(
+                    "both write {}: is that index meant to be shared? If each thread has an element of its own, an \
+                     index or a guard is wrong; if not: {near}",
+                    memory.element_in_words()
+                )
             }
             _ => near.into(),
         }
@@ -812,6 +900,13 @@ fn race(space: Space) -> Kind {
     match space {
         Space::Shared => Kind::SharedRace,
         Space::Global => Kind::GlobalRace,
+    }
+}
+
+fn uninitialised(space: Space) -> Kind {
+    match space {
+        Space::Shared => Kind::UninitialisedShared,
+        Space::Global => Kind::UninitialisedGlobal,
     }
 }
 

@@ -1,14 +1,15 @@
 //! What a check knows of the running launch and of its blocks.
 
 use super::super::observe::Space;
-use super::clock::Clock;
+use super::clock::{Clock, Known};
 use super::finding::{Element, Memory};
 use super::groups::Group;
 use super::shadow::{Map, Shadow};
-use super::sync::{Chain, Engines, Mbarrier, Released, Word};
+use super::sync::{Chain, Engines, Mbarrier, Observed, Released, Word};
 use crate::Dim3;
 use std::ops::Range;
 use std::panic::Location;
+use std::rc::Rc;
 
 /// A launch, as long as its accesses can matter.
 #[derive(Clone, Default)]
@@ -71,10 +72,14 @@ pub(in super::super) struct BlockState {
     pub(super) chains: Map<u64, Chain>,
     /// What a thread released last by a word, by thread and address.
     pub(super) released: Map<(u32, u64), Released>,
+    /// What a thread has read relaxed from a word and not acquired, likewise.
+    pub(super) observed: Map<(u32, u64), Observed>,
+    /// What came before the sequentially consistent fences of its threads.
+    pub(super) fenced_sc: Option<Rc<Known>>,
     pub(super) mbarriers: Map<u32, Mbarrier>,
     /// From the first of them to behind the last.
     pub(super) barriers: Range<u64>,
-    /// The calls that groups of four warps make together, by group.
+    /// The calls that warpgroups make together, by group.
     pub(super) groups: Map<u32, Group>,
     pub(super) engines: Engines,
     /// The last read of its shared memory by each thread of another block of the cluster: when and where.
@@ -92,6 +97,8 @@ impl BlockState {
             words: Map::default(),
             chains: Map::default(),
             released: Map::default(),
+            observed: Map::default(),
+            fenced_sc: None,
             mbarriers: Map::default(),
             barriers: 0..0,
             groups: Map::default(),
@@ -109,6 +116,8 @@ impl BlockState {
         self.words.clear();
         self.chains.clear();
         self.released.clear();
+        self.observed.clear();
+        self.fenced_sc = None;
         self.mbarriers.clear();
         self.barriers = 0..0;
         self.groups.clear();

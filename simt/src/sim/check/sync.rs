@@ -3,7 +3,7 @@
 use super::super::observe::{AccessKind, Space};
 use super::clock::{Clock, Known, Place, merge};
 use super::finding::{Kind, Memory};
-use super::session::{Session, Touch, Use};
+use super::session::{LAUNCHER, Session, Touch, Use};
 use super::shadow::{Cell, Map, Way};
 use super::state::BlockState;
 use crate::machine::{Order, Scope};
@@ -19,10 +19,11 @@ pub(super) struct Word {
     block: Option<(u32, Rc<Known>)>,
     /// What was released for a block alone, whichever.
     narrow: Option<Rc<Known>>,
-    /// The value before the last operation, for loads that may still give it, and what the word carried then.
-    older: Option<Rc<Older>>,
-    /// Who made the last operation, and when.
+    /// The values before the last operation, the latest first: for loads that may still give them.
+    older: Vec<Older>,
+    /// Who made the last operation, and when; the value that it left, and the plain write that came before it.
     last: (u32, u32),
+    left: (u64, (u32, u32)),
     /// Who has loaded what that operation left, and when first. Whoever knows of such a load finds nothing older.
     readers: Vec<(u32, u32)>,
 }
@@ -37,16 +38,28 @@ pub(super) struct Chain {
     pub(super) last: Option<(u32, u32)>,
     /// The size of all of them.
     pub(super) bytes: u32,
+    /// Who has loaded what the last left, and when first: what such a load has observed is before what follows it, too.
+    pub(super) seen: Map<u32, u32>,
 }
 
 /// What a thread has released by an operation on a word: for the device, if its scope reaches that, and for the block.
 pub(super) type Released = (Option<Rc<Known>>, Rc<Known>);
 
+/// What a thread has read relaxed from a word: released for the device, and for its block.
+pub(super) type Observed = (Option<Rc<Known>>, Option<Rc<Known>>);
+
+/// A value that an atomic word had, what it carried then, and the rest as of the [`Word`].
+#[derive(Clone)]
 struct Older {
     value: u64,
     device: Option<Rc<Known>>,
     block: Option<(u32, Rc<Known>)>,
+    last: (u32, u32),
+    readers: Vec<(u32, u32)>,
 }
+
+/// Values of an atomic word that are kept behind the last.
+const OLDER: usize = 4;
 
 /// What a missing fence asks for.
 const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that \
@@ -363,10 +376,25 @@ impl Session {
         }
         self.access(block, thread, &judged, Use::Other(way, narrow));
         let me = self.agent(block, thread);
+        if let (false, [before], [after]) = (loads, touch.before, touch.after)
+            && (*before == 0) != (*after == 0)
+        {
+            let block = if touch.space == Space::Shared { me.block } else { u32::MAX };
+            self.changed(me.agent, (block, touch.address), half == Half::Both, [*before, *after]);
+        }
+        let stale = self.schedule.stale;
+        let plain = if stale { self.plain_write(block, touch) } else { (0, 0) };
         let words = match touch.space {
             Space::Global => &mut self.words,
             Space::Shared => &mut block.words,
         };
+        if stale
+            && let Some(word) = words.get_mut(&touch.address)
+            && word.left != (touch.before.first().copied().unwrap_or(0), plain)
+        {
+            // Nothing older than a plain write is given: in a race, its own thread would go back before it.
+            word.older.clear();
+        }
         let clock = &mut block.clocks[thread];
         let acquires = matches!(order, Order::Acquire | Order::AcqRel) && half != Half::Store;
         let releases = matches!(order, Order::Release | Order::AcqRel) && !loads;
@@ -376,44 +404,72 @@ impl Session {
             && let Some(word) = words.get_mut(&touch.address)
         {
             let (mut device, mut near) = (word.device.clone(), word.block.clone());
-            if half == Half::Load
-                && let Some(older) = &word.older
-                && ![word.last].iter().chain(&word.readers).any(|&(agent, time)| {
-                    agent == me.agent || clock.knows(me, agent, || self.launch.block_of(agent), time)
-                })
-                && self.schedule.looks_back()
-            {
-                (device, near) = (older.device.clone(), older.block.clone());
-                instead = Some(older.value);
-            } else if self.schedule.stale && !word.readers.iter().any(|reader| reader.0 == me.agent) {
-                word.readers.push((me.agent, clock.own));
+            // Values that the load may give: those behind one that the thread knows, by its writer or by a reader, are
+            // too old.
+            let mut passed = 0;
+            if half == Half::Load && !word.older.is_empty() {
+                let known = |last: (u32, u32), readers: &[(u32, u32)]| {
+                    [last].iter().chain(readers).any(|&(agent, time)| {
+                        agent == me.agent || clock.knows(me, agent, || self.launch.block_of(agent), time)
+                    })
+                };
+                let mut newer = (word.last, &word.readers);
+                while passed < word.older.len() && !known(newer.0, newer.1) && self.schedule.looks_back() {
+                    newer = (word.older[passed].last, &word.older[passed].readers);
+                    passed += 1;
+                }
+            }
+            let readers = match passed.checked_sub(1).map(|at| &mut word.older[at]) {
+                Some(older) => {
+                    (device, near) = (older.device.clone(), older.block.clone());
+                    instead = Some(older.value);
+                    &mut older.readers
+                }
+                None => &mut word.readers,
+            };
+            if stale && !readers.iter().any(|reader| reader.0 == me.agent) {
+                readers.push((me.agent, clock.own));
             }
             let near = near.filter(|(number, _)| *number == me.block).map(|(_, known)| known);
             let (far, unreached) = if wide { (device, None) } else { (None, device) };
+            let key = (thread as u32, touch.address);
             word.narrow.iter().chain(&unreached).for_each(|known| merge(&mut clock.too_narrow, known));
             if acquires {
                 near.iter().chain(&far).for_each(|known| clock.acquire(me, known));
+                // A relaxed load and a later acquire of the same thread from the word are an acquire too.
+                if let Some((far, near)) = block.observed.get(&key) {
+                    near.iter().chain(far.iter().filter(|_| wide)).for_each(|known| clock.acquire(me, known));
+                }
             } else {
+                if near.is_some() || far.is_some() {
+                    let (all_far, all_near) = block.observed.entry(key).or_default();
+                    far.iter().for_each(|known| merge(all_far, known));
+                    near.iter().for_each(|known| merge(all_near, known));
+                }
                 near.iter().for_each(|known| merge(&mut clock.read_block, known));
                 far.iter().for_each(|known| merge(&mut clock.read_device, known));
             }
-        }
-        if loads {
-            return instead;
         }
         let clock = &mut block.clocks[thread];
         let chains = match touch.space {
             Space::Global => &mut self.chains,
             Space::Shared => &mut block.chains,
         };
+        if loads {
+            if let (None, Some(chain)) = (instead, chains.get_mut(&touch.address)) {
+                chain.seen.entry(me.agent).or_insert(clock.own);
+            }
+            return instead;
+        }
         let now = Some((me.agent, clock.own));
         chains
             .entry(touch.address)
             .and_modify(|chain| {
                 let goes_on = half == Half::Both && chain.last.is_some() && chain.bytes == touch.bytes;
                 chain.last = if goes_on { now } else { None };
+                chain.seen.clear();
             })
-            .or_insert(Chain { last: now, bytes: touch.bytes });
+            .or_insert_with(|| Chain { last: now, bytes: touch.bytes, seen: Map::default() });
         let (mut device, mut near) = (None, None);
         let key = (thread as u32, touch.address);
         if releases {
@@ -431,16 +487,18 @@ impl Session {
             clock.fenced_device.iter().filter(|_| wide).for_each(|known| merge(&mut device, known));
             clock.fenced_block.iter().for_each(|known| merge(&mut near, known));
         }
-        let stale = self.schedule.stale;
         if device.is_none() && near.is_none() && !stale && !words.contains_key(&touch.address) {
             return None;
         }
         let word = words.entry(touch.address).or_default();
         if stale {
             let value = touch.before.first().copied().unwrap_or(0);
-            word.older = Some(Rc::new(Older { value, device: word.device.clone(), block: word.block.clone() }));
+            word.older.truncate(OLDER - 1);
+            let (last, readers) = (word.last, std::mem::take(&mut word.readers));
+            word.older
+                .insert(0, Older { value, device: word.device.clone(), block: word.block.clone(), last, readers });
             word.last = (me.agent, clock.own);
-            word.readers.clear();
+            word.left = (touch.after.first().copied().unwrap_or(0), plain);
             // The operation is later than all that its thread has made known.
             clock.own += 1;
             self.top = self.top.max(clock.own);
@@ -468,6 +526,16 @@ impl Session {
         None
     }
 
+    /// The last plain write of a thread to a word that has just been accessed.
+    fn plain_write(&mut self, block: &mut BlockState, touch: &Touch) -> (u32, u32) {
+        let shadow = match touch.space {
+            Space::Global => &mut self.global,
+            Space::Shared => &mut block.shared,
+        };
+        let written = shadow.word(touch.address).map(|cell| (cell.writer, cell.time));
+        written.filter(|&(writer, _)| writer < LAUNCHER).unwrap_or_default()
+    }
+
     /// A fence.
     pub(in super::super) fn fence(&mut self, block: &mut BlockState, thread: usize, order: Order, scope: Scope) {
         let me = self.agent(block, thread);
@@ -490,6 +558,21 @@ impl Session {
             }
             clock.fenced_block = Some(known);
             self.top = self.top.max(clock.own);
+        }
+    }
+
+    /// A sequentially consistent fence: it also knows what came before all such fences so far that it meets.
+    pub(in super::super) fn fence_sc(&mut self, block: &mut BlockState, thread: usize, scope: Scope) {
+        let (me, wide) = (self.agent(block, thread), scope != Scope::Block);
+        let far = if wide { self.fenced_sc.clone() } else { None };
+        for known in block.fenced_sc.iter().chain(&far) {
+            block.clocks[thread].acquire(me, known);
+        }
+        self.fence(block, thread, Order::AcqRel, scope);
+        let Some(known) = block.clocks[thread].fenced_block.clone() else { return };
+        merge(&mut block.fenced_sc, &known);
+        if wide {
+            merge(&mut self.fenced_sc, &known);
         }
     }
 

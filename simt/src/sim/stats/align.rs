@@ -1,6 +1,6 @@
 //! Which accesses of the lanes of a warp are one request.
 //!
-//! The simulator runs the threads one after another, a GPU runs the lanes of a warp together. What is known of a lane
+//! The simulator runs the threads in sequence, a GPU runs the lanes of a warp together. What is known of a lane
 //! since it last met the others is the sequence of its accesses, each with its place in the source. Lanes whose
 //! sequences are equal, which is nearly always, made each access together.
 //!

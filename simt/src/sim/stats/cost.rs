@@ -45,7 +45,7 @@ fn different(mask: u32, value: impl Fn(usize) -> u64) -> u32 {
     values[..n].chunk_by(|a, b| a == b).count() as u32
 }
 
-/// The most lanes of `mask` that have the same address: the turns of atomic operations that are done one after another.
+/// The most lanes of `mask` that have the same address: the turns of atomic operations that are done one at a time.
 pub(super) fn turns(mask: u32, addresses: &Addresses) -> u32 {
     let mut sorted = [0; 32];
     let mut n = 0;
@@ -62,7 +62,7 @@ pub(super) fn turns(mask: u32, addresses: &Addresses) -> u32 {
     sorted[..n].chunk_by(|a, b| a == b).map(<[_]>::len).max().unwrap_or(0) as u32
 }
 
-/// Sectors of a request of atomic read-modify-writes: lanes that have one address come one after another, each time
+/// Sectors of a request of atomic read-modify-writes: lanes that have one address come in sequence, each time
 /// with the sector.
 pub(super) fn atomic_sectors(mask: u32, addresses: &Addresses) -> u32 {
     let (mut sorted, mut n) = ([0; 32], 0);

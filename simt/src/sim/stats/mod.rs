@@ -26,7 +26,7 @@
 //! assert_eq!((line.counts.requests, line.counts.sectors), (1, 8));
 //! ```
 //!
-//! Exact, as far as lanes do the same: what each request moves. Threads run one after another here, so the requests are
+//! Exact, as far as lanes do the same: what each request moves. Threads run one at a time here, so the requests are
 //! put together afterwards (align.rs says how); where lanes of a warp went different ways in a loop, the result is an
 //! estimate. Absent is whatever the compiler or the caches do: accesses that are merged, done ahead of a loop, or not
 //! done at all because the value is known; hits and misses; the time.

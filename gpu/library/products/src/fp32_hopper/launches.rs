@@ -1,4 +1,4 @@
-//! What the host launches: operands are copied where they must be; then the product, in the way that takes least.
+//! What the host launches: operands are copied where they must be; then the product, by the fastest method.
 
 use super::split::By;
 use super::*;
@@ -34,7 +34,7 @@ impl Multiplies for ProducerConsumer {
     }
 }
 
-/// An operand of `along` rows of A, or columns of B, as tiles of so many.
+/// An operand with `along` rows of A, or columns of B, in tiles of `width`.
 fn panel_of(width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
     Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(DEPTH) }
 }
@@ -84,20 +84,20 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
 /// The clusters that there are kernels for, with one group of warps and with two.
 const CLUSTERS: [(u32, u32); 7] = [(2, 1), (3, 1), (4, 1), (8, 1), (2, 2), (3, 2), (4, 2)];
 
-/// The time that the blocks of a cluster take to add up a tile, in elements along k.
+/// The time that the blocks of a cluster take to add up a tile, in elements in K.
 const ADDING: u32 = 20;
 /// The time that blocks take to add their parts to C, with the launch that multiplies that by beta, likewise.
 const ADDING_TO_C: u32 = 256;
 
-/// Clusters of so many blocks that run at the same time. Multiprocessors are in groups of 16 or 18, some of fewer, and
-/// a cluster is in one group: of clusters of more than two blocks not all find a place.
-fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
-    (if blocks > 2 { multiprocessors * 7 / 8 } else { multiprocessors }) / blocks
+/// Clusters of the given size that are resident at the same time. SMs form groups of 16 or 18, some of fewer, and a
+/// cluster stays in one group, so clusters of more than two blocks cannot use every SM.
+fn clusters(sms: u32, blocks: u32) -> u32 {
+    (if blocks > 2 { sms * 7 / 8 } else { sms }) / blocks
 }
 
 /// The blocks of a cluster, 1 for none, and the groups of warps in a block, and the distribution of the tiles that take
-/// the least time: as elements along k that a block goes through.
-fn choose(shape: &Shape, multiprocessors: u32) -> ((u32, u32), Work) {
+/// the least time: as elements in K that a block goes through.
+fn choose(shape: &Shape, sms: u32) -> ((u32, u32), Work) {
     let (along, steps) = (shape.n.div_ceil(COLUMNS), shape.k.div_ceil(DEPTH));
     let work = |rows, blocks, shared| Work {
         rows,
@@ -114,21 +114,19 @@ fn choose(shape: &Shape, multiprocessors: u32) -> ((u32, u32), Work) {
         return ((1, 1), work(ROWS, 0, 0));
     }
     let time = |rounds: u32, steps: u32, more: u32| rounds as u64 * (steps as u64 * DEPTH as u64 + more as u64);
-    let whole =
-        (time(tiles.div_ceil(multiprocessors), steps, 0), (1, 1), work(ROWS, tiles.min(multiprocessors), tiles));
+    let whole = (time(tiles.div_ceil(sms), steps, 0), (1, 1), work(ROWS, tiles.min(sms), tiles));
     // With one full round among the shared tiles a block has more than a tile's steps, so that no tile has more
     // than two blocks.
-    let shared = (tiles / multiprocessors).saturating_sub(1) * multiprocessors;
+    let shared = (tiles / sms).saturating_sub(1) * sms;
     let parts = u64::from(tiles - shared) * u64::from(steps);
-    let blocks = parts.min(multiprocessors.into()) as u32;
-    let longest = time(shared / multiprocessors, steps, 0)
-        + parts.div_ceil(blocks.into()) * u64::from(DEPTH)
-        + u64::from(ADDING_TO_C);
+    let blocks = parts.min(sms.into()) as u32;
+    let longest =
+        time(shared / sms, steps, 0) + parts.div_ceil(blocks.into()) * u64::from(DEPTH) + u64::from(ADDING_TO_C);
     let divided = (longest, (1, 1), work(ROWS, blocks, shared));
     let in_clusters = CLUSTERS.into_iter().filter_map(|(blocks, groups)| {
         let tiles = work(ROWS / groups, 0, 0).tiles();
-        let rounds = tiles.div_ceil(Some(clusters(multiprocessors, blocks)).filter(|&n| n > 0)?);
-        // Halves of tiles are for one round: in more, where clusters begin anew, other ways were faster.
+        let rounds = tiles.div_ceil(Some(clusters(sms, blocks)).filter(|&n| n > 0)?);
+        // Halves of tiles are for one round: in more, where clusters begin again, other ways were faster.
         if groups > 1 && rounds > 1 {
             return None;
         }

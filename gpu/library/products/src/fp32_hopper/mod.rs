@@ -3,7 +3,7 @@
 //! **Idea.** One thread of a block fills a ring of eight stages by TMA; eight warps multiply. mbarriers that count
 //! bytes and warps connect the two roles. The grid is persistent, so copies for the next tile of C proceed while this
 //! one is written. Where there are too few tiles for all SMs, the blocks of a cluster split the k of one tile, or
-//! tiles are divided along k among all blocks (stream-K). Where half tiles fill the SMs better, a cluster has one half
+//! tiles are divided along K among all blocks (stream-K). Where half tiles fill the SMs better, a cluster has one half
 //! tile and two groups of warps take turns at the stages.
 //!
 //! **Bottleneck.** The issue rate of multiply-adds: one whose three operands all come from the register file takes
@@ -53,7 +53,7 @@ pub use pack::*; // by a glob: an entry by rust-cuda has no name in Rust
 pub const ROWS: u32 = 256;
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = 128;
-/// Elements along k of a stage.
+/// Depth in K of a stage.
 pub const DEPTH: u32 = 16;
 /// Stages of the ring.
 const STAGES: u32 = 8;
@@ -61,7 +61,7 @@ const STAGES: u32 = 8;
 const WARPS: u32 = 8;
 /// Threads that multiply.
 const MULTIPLIERS: u32 = WARPS * 32;
-/// Threads per block: a group of four warps copies.
+/// Threads per block: a warpgroup copies.
 pub const BLOCK: u32 = MULTIPLIERS + 128;
 /// Registers of a thread that copies, and of one that multiplies. Together they have what the block begins with.
 const FEW: u32 = 40;
@@ -137,7 +137,7 @@ pub fn product_fp32_hopper_by<P: Parts>(
     }
 }
 
-/// What all threads do first; so many warps multiply a stage.
+/// The setup that all threads share, for the given number of warps that multiply a stage.
 #[inline(always)]
 fn begin(warps: u32) {
     if thread::thread_idx_x() == 0 {

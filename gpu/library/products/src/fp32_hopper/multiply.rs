@@ -40,7 +40,7 @@ pub(super) fn run(c: Output, mut units: Units) {
     }
 }
 
-/// A thread's way through the stages, which so many groups have in turns.
+/// A thread's position in the stages, which `GROUPS` warp groups use in turn.
 pub(super) struct Walk<const GROUPS: u32> {
     /// First row and column of the thread in the block's tile.
     pub(super) row: u32,
@@ -62,7 +62,7 @@ impl<const GROUPS: u32> Walk<GROUPS> {
         Self { row, column, place: first, pair: Pair::default() }
     }
 
-    /// The stage behind this one that is the group's.
+    /// The group's next stage after this one.
     #[inline(always)]
     fn next(place: Place) -> Place {
         let next = place.next(STAGES);

@@ -1,4 +1,4 @@
-//! What happens before the product: operands that the copy engine cannot take are copied to tiles, and tiles of C that
+//! What happens before the product: operands that TMA cannot take are copied to tiles, and tiles of C that
 //! several blocks add to are multiplied by beta.
 
 use super::work::Work;

@@ -32,7 +32,7 @@ pub(super) fn empty(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), STAGES + stage)
 }
 
-/// Makes the barriers, for so many warps that multiply a stage; one thread calls it.
+/// Initialises the mbarriers for the given number of warps that multiply a stage; one thread calls it.
 #[inline(always)]
 pub(super) fn init_barriers(warps: u32) {
     let mut stage = 0;
@@ -45,7 +45,7 @@ pub(super) fn init_barriers(warps: u32) {
     bulk::fence(); // the copy engine sees the barriers too
 }
 
-/// The elements of A in a stage of a tile with so many rows: `DEPTH` times these.
+/// The elements of A in a stage of a tile with the given number of rows: `DEPTH` times that number.
 #[inline(always)]
 pub(super) fn of_a(stage: u32, rows: u32) -> Shared<f32> {
     Shared::dynamic(stage * STAGE * 4, rows * DEPTH)
@@ -57,7 +57,7 @@ pub(super) fn of_b(stage: u32) -> Shared<f32> {
     Shared::dynamic((stage * STAGE + STAGE_A) * 4, STAGE_B)
 }
 
-/// The thread that fills the ring, for so many groups that take turns.
+/// The thread that fills the ring, for `GROUPS` groups that take turns.
 pub(super) struct Producer<const GROUPS: u32> {
     a: Source,
     b: Source,
@@ -85,8 +85,8 @@ impl<const GROUPS: u32> Producer<GROUPS> {
             }
             last = Some(unit);
         }
-        // Those who multiply load the first elements of a stage while they multiply the last of the one before. Behind
-        // the last stage there is one more for that per group, whose sums nobody uses.
+        // Consumers prefetch from the next stage while they multiply the last elements of this one. So the producer
+        // fills one extra stage per group at the end, whose sums are never used.
         if let Some(unit) = last {
             let mut group = 0;
             while group < GROUPS {

@@ -1,5 +1,5 @@
 //! A tile of C by the blocks of a cluster: each multiplies a part of k, and then adds up a part of the tile. A tile of
-//! half as many rows has two groups of warps per block, which take turns along k.
+//! half as many rows has two groups of warps per block, which take turns along K.
 
 use super::multiply::{ALONG, APART_ALONG, APART_DOWN, DOWN, Sums, Walk};
 use super::ring::{Producer, STAGE};
@@ -13,26 +13,26 @@ use simt::{Shared, grid, thread, unroll};
 /// Packs of a thread's sums, and of a row of them.
 const PACKS: u32 = ACROSS * DOWN as u32;
 const ACROSS: u32 = ALONG as u32 / 4;
-/// Packs that a thread reads of each block before it adds the first: so many loads are under way.
+/// Packs that a thread reads of each block before it adds the first: the number of loads in flight.
 const AT_ONCE: usize = 4;
 /// The named barrier of the warps that multiply.
 const MULTIPLIED: u32 = 1;
 
-/// How many blocks have a tile of C together.
+/// The number of blocks that share a tile of C.
 pub trait Parts {
     /// The blocks of a cluster.
     const BLOCKS: u32;
     /// Groups of warps in a block.
     const GROUPS: u32;
 
-    /// What the warps do that do not multiply: one thread fills the ring.
+    /// The producer's part: one thread fills the ring.
     fn produce(a: Source, b: Source, work: Work);
 
-    /// What the warps that multiply do.
+    /// The part of the warps that multiply.
     fn multiply(c: Output, work: Work);
 }
 
-/// So many blocks, `PARTS` groups of warps in all.
+/// `BLOCKS` blocks with `PARTS` groups of warps in all.
 pub struct By<const BLOCKS: usize, const PARTS: usize = BLOCKS>;
 
 impl<const BLOCKS: usize, const PARTS: usize> Parts for By<BLOCKS, PARTS> {

@@ -1,10 +1,10 @@
-//! Which block multiplies what.
+//! The distribution of tiles and K steps over blocks.
 
 use super::COLUMNS;
 use crate::in_groups;
 
 /// The tiles of C and their distribution, and what the operands are. Tiles before `shared` are multiplied whole, each
-/// by one block. The steps along k of the others are divided evenly among all blocks, which add their parts to C. A
+/// by one block. The K steps of the others are divided evenly among all blocks, which add their parts to C. A
 /// cluster has one tile, and that is shared.
 #[simt::argument]
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub struct Work {
     pub down: u32,
     /// Tiles along n.
     pub along: u32,
-    /// Steps along k.
+    /// K steps.
     pub steps: u32,
     /// Blocks.
     pub blocks: u32,
@@ -23,11 +23,11 @@ pub struct Work {
     pub shared: u32,
     /// Whether A has a tensor map; otherwise there is a copy in tiles.
     pub boxes_a: u32,
-    /// The same for B.
+    /// Whether B has a tensor map; otherwise there is a copy in tiles.
     pub boxes_b: u32,
 }
 
-/// A tile, or a part of its steps along k.
+/// A tile, or a part of its K steps.
 #[derive(Clone, Copy)]
 pub(super) struct Unit {
     /// First row of the tile.
@@ -38,11 +38,11 @@ pub(super) struct Unit {
     pub(super) from: u32,
     /// Steps.
     pub(super) steps: u32,
-    /// Whether the sums are added to C, for others add to it too.
+    /// Whether the sums are added to C atomically, because other blocks add to it too.
     pub(super) adds: bool,
 }
 
-/// The units of a block, one after the other. Those who copy and those who multiply count through them alike.
+/// The units of a block, in sequence. Those who copy and those who multiply count through them alike.
 #[derive(Clone, Copy)]
 pub(super) struct Units {
     pub(super) work: Work,
@@ -76,7 +76,7 @@ impl Units {
         Self { work, step: begin(block), end: begin(block + 1), tile: block }
     }
 
-    /// The steps of `tile` that are those of a block of its cluster: by its rank among so many.
+    /// The steps of `tile` that a block of its cluster takes, by its rank and the cluster's size.
     #[inline(always)]
     pub(super) fn of_part(work: Work, tile: u32, (rank, blocks): (u32, u32)) -> Self {
         let begin = |rank: u32| tile * work.steps + rank * work.steps / blocks;

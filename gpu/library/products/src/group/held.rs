@@ -1,5 +1,5 @@
-//! The product of elements of `f32` as they are: the copy engine takes boxes of A and B by their tensor maps, the
-//! threads load their fragments of A, and the tensor cores read B, which lies along k.
+//! The product of elements of `f32` as they are: TMA takes boxes of A and B by their tensor maps, the
+//! threads load their fragments of A, and the tensor cores read B, which is K-major.
 
 use super::super::{Output, Shape};
 use super::GROUP;
@@ -17,17 +17,17 @@ use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Along, Lies, Sums, Tile};
 use simt::{bulk, opaque, thread, unroll};
 
-/// Elements along k of a stage; rows and columns of a box of C.
+/// Depth in K of a stage; rows and columns of a box of C.
 const SIDE: u32 = Tile::<f32>::DEPTH;
 /// Bytes of a box of C, and boxes per two warps.
 const BOX: u32 = SIDE * warpgroup::ROW;
 const BOXES: u32 = 2;
 
-/// Blocks with tiles of C of `ROWS` × 2·`SUMS`. `A` says how tiles of A lie; those of B lie along k. Boxes of C are
+/// Blocks with tiles of C of `ROWS` × 2·`SUMS`. `A` says how tiles of A lie; those of B are K-major. Boxes of C are
 /// those of a matrix that is stored by columns.
 pub struct Held<A, const SUMS: usize, const STAGES: u32>(PhantomData<A>);
 
-/// What copies A and B.
+/// The ring that copies A and B.
 type Loads<A, const SUMS: usize, const STAGES: u32> = Mapped<f32, A, Along, SUMS, STAGES>;
 
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SUMS, STAGES> {
@@ -56,7 +56,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
     }
 }
 
-/// Which rows of its group's 64 a lane has: two neighbours.
+/// The lane's two neighbouring rows of its warpgroup's 64.
 ///
 /// The rows of a fragment may be any of A's, as long as those of C are the same. Here fragment rows g and g + 8 of a
 /// warp are two neighbours of the 32 that two warps share, in a pack that `pack` gives. For lanes g and g + 2 it
@@ -68,7 +68,7 @@ struct Rows {
     first: u32,
     /// The first of the two, from there.
     two: u32,
-    /// Of tiles along k, lanes with g > 3 have the two the other way round: eight lanes have eight different rows in
+    /// Of K-major tiles, lanes with g > 3 have the two the other way round: eight lanes have eight different rows in
     /// the order of packs.
     swapped: u32,
     t: u32,
@@ -177,8 +177,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
         if !A::ACROSS && rows.swapped == 1 { [second, first] } else { [first, second] }
     }
 
-    /// Has the copy engine write the rows of C that two warps have, box by box; (`row`, `column`) is the first of the
-    /// 32 rows.
+    /// Has TMA write the rows of C that two warps have, box by box; (`row`, `column`) is the first of the 32 rows.
     #[inline(always)]
     fn store_boxes(map: TensorMap<f32>, row: u32, column: u32, rows: Rows, sums: &[f32; SUMS], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());

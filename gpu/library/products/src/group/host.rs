@@ -15,16 +15,16 @@ pub type Pack<T> = fn(&dyn Launcher, Geometry, PackArgs<T>) -> Result;
 pub type Multiply<T> = fn(&dyn Launcher, Geometry, ProductArgs<T>) -> Result;
 pub type PackArgs<T> = (Global<T>, Global<T>, Panel, Global<T>, Global<T>, Panel);
 pub type ProductArgs<T> = (Global<T>, Global<T>, Global<T>, Shape, u32);
-/// The same of a product whose A is as it is: its map, and where it is.
+/// The launch of a product that reads A in place: with its tensor map and its view.
 pub type Hold<T> = fn(&dyn Launcher, Geometry, HeldArgs<T>) -> Result;
 pub type HeldArgs<T> = (TensorMap<T>, Global<T>, Global<T>, Global<T>, Shape, u32);
 
-/// How A comes to a product.
+/// How a product reads A.
 #[derive(Clone, Copy)]
 pub enum By<T> {
     /// As a copy in tiles.
     Copy(Multiply<T>),
-    /// As it is, if that lies along k.
+    /// As it is, if that is K-major.
     Map(Hold<T>),
 }
 
@@ -50,7 +50,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
         Self::tiled(By::Copy(launch), cost)
     }
 
-    /// The same where the threads hold A.
+    /// The product by a kernel whose threads hold A in registers.
     pub fn held(launch: Hold<T>, cost: f64) -> Tiled<T> {
         Self::tiled(By::Map(launch), cost)
     }
@@ -60,7 +60,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     }
 }
 
-/// What a rung launches.
+/// The kernels that a module launches.
 #[derive(Clone, Copy)]
 pub struct Kernels<T, const N: usize> {
     /// The copies in tiles.
@@ -72,28 +72,28 @@ pub struct Kernels<T, const N: usize> {
 }
 
 impl<T: Packed, const N: usize> Kernels<T, N> {
-    /// The most rows or columns of a tile: sizes leave room for a tile behind the last element.
+    /// The most rows or columns of a tile: sizes leave room for a tile past the last element.
     fn widest(&self) -> u32 {
         self.products.iter().map(|of| of.columns).fold(ROWS, u32::max)
     }
 
-    /// The product whose tiles take the least time, in rounds of a tile per multiprocessor. `held`: whether A may be
+    /// The product whose tiles take the least time, in rounds of a tile per SM. `held`: whether A may be
     /// taken as it is.
-    fn choose(&self, [m, n, k]: [u32; 3], held: bool, multiprocessors: u32) -> Tiled<T> {
+    fn choose(&self, [m, n, k]: [u32; 3], held: bool, sms: u32) -> Tiled<T> {
         let time = |of: &Tiled<T>| {
             let tiles = m.div_ceil(ROWS) * n.div_ceil(of.columns);
-            let rounds = f64::from(tiles.div_ceil(multiprocessors / of.blocks));
+            let rounds = f64::from(tiles.div_ceil(sms / of.blocks));
             let steps = f64::from(k.div_ceil(Tile::<T>::DEPTH).div_ceil(of.blocks));
             let adding = if of.blocks > 1 { ADDING } else { 0.0 };
             rounds * f64::from(of.columns) * of.cost * (steps + adding)
         };
-        let suits = |of: &&Tiled<T>| of.blocks <= multiprocessors && (held || matches!(of.by, By::Copy(_)));
+        let suits = |of: &&Tiled<T>| of.blocks <= sms && (held || matches!(of.by, By::Copy(_)));
         let there = self.products.iter().filter(suits);
         *there.min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
 }
 
-/// The time that two blocks take to add up a tile, in steps along k.
+/// The time that two blocks take to add up a tile, in K steps.
 const ADDING: f64 = 1.5;
 
 /// Why a device cannot run kernels with so much dynamic shared memory.
@@ -127,7 +127,7 @@ pub fn launches<T: Packed, const N: usize>(
     }))
 }
 
-/// An operand of `along` rows of A, or columns of B, as tiles of so many.
+/// An operand with `along` rows of A, or columns of B, in tiles of `width`.
 fn panel_of<T: Packed>(width: u32, along: u32, deep: u32, (step, step_deep): (u32, u32)) -> Panel {
     Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(Tile::<T>::DEPTH) }
 }
@@ -156,7 +156,7 @@ fn one<T: Packed, const N: usize>(
     if m == 0 || n == 0 {
         return Ok(());
     }
-    let multiprocessors = on.device().multiprocessors;
+    let sms = on.device().multiprocessors;
     let map = |from: Global<T>, m: u32| {
         let of = &product.a;
         if of.transposed { None } else { Described::of(from, [m, k], of.stride, ROWS) }
@@ -166,7 +166,7 @@ fn one<T: Packed, const N: usize>(
         data.slice(start, data.len() - start)
     };
     let held = k > 0 && map(at(product.a.data, product.batch.a), m).is_some();
-    let tiled = kernels.choose([m, n, k], held, multiprocessors);
+    let tiled = kernels.choose([m, n, k], held, sms);
     let (down, along) = (most(kernels, ROWS, k)?, most(kernels, tiled.columns, k)?);
     let part = |data: Global<T>, apart: u32, first: u32, step: u32| {
         let start = number.wrapping_mul(apart).wrapping_add(first.wrapping_mul(step)).min(data.len());
@@ -186,7 +186,7 @@ fn one<T: Packed, const N: usize>(
             let b = room_b.view(on, elements(panel_b))?;
             let tiles = m.div_ceil(ROWS) * n.div_ceil(tiled.columns);
             // A cluster has one tile.
-            let running = if tiled.blocks > 1 { tiles * tiled.blocks } else { tiles.min(multiprocessors) };
+            let running = if tiled.blocks > 1 { tiles * tiled.blocks } else { tiles.min(sms) };
             let mut geometry = Geometry::linear(running, BLOCK).shared(tiled.shared);
             if k != 0 {
                 let from_b = part(product.b.data, product.batch.b, column, shape.b.column);

@@ -1,4 +1,4 @@
-//! The product from operands as they are: the copy engine takes boxes of A and B by their tensor maps, and puts boxes
+//! The product from operands as they are: TMA takes boxes of A and B by their tensor maps, and puts boxes
 //! of C where they belong. The blocks of a cluster, if there are several, have tiles of C below each other, and share
 //! the boxes of B.
 
@@ -14,7 +14,7 @@ use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile};
 use simt::{bf16, bulk, cluster, f16, grid, thread};
 
-/// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
+/// Elements of 16 bits in a row of a box, and rows of a box of an operand that is MN-major.
 pub(super) const SIDE: u32 = 64;
 /// Rows of a box of C: those of a warp.
 pub(super) const STORED: u32 = 16;
@@ -47,7 +47,7 @@ impl Half for f16 {
 /// The tensor maps of A, B and C.
 pub type Maps<T> = [TensorMap<T>; 3];
 
-/// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
+/// The work of a kernel's blocks: tiles of C of one width, from operands in one layout.
 pub trait Products<T: Packed> {
     /// Blocks of a cluster; 1 for a kernel without clusters.
     #[cfg(not(target_os = "cuda"))]
@@ -64,7 +64,7 @@ pub trait Products<T: Packed> {
     #[cfg(not(target_os = "cuda"))]
     const NARROW: bool;
 
-    /// Groups of warps that multiply each the steps along k that the others do not.
+    /// Groups of warps that multiply each the K steps that the others do not.
     #[cfg(not(target_os = "cuda"))]
     const TURNS: u32;
 
@@ -86,7 +86,7 @@ pub trait Products<T: Packed> {
 
 /// Blocks with tiles of C of 2·`SUMS` columns. `A` and `B` say how tiles of the operands lie: their rows are rows of
 /// the matrix as it is stored. A cluster has `BLOCKS`, one or two. The two groups have rows of the tile each, or, if
-/// `TURNS` is 2, each has the whole tile, of half as many rows, and every other step along k.
+/// `TURNS` is 2, each has the whole tile, of half as many rows, and every other K step.
 pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32, const BLOCKS: u32 = 1, const TURNS: u32 = 1>(
     PhantomData<(T, A, B)>,
 );
@@ -136,7 +136,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     pub(super) const RING: Ring =
         Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts_a: 1, parts_b: 1, stages: STAGES };
 
-    /// What the threads do: one fills the ring, and those of the first warps multiply as `P` does.
+    /// The roles of the threads: one fills the ring, and those of the first warps multiply as `P` does.
     #[inline(always)]
     pub(super) fn by_roles<P: Products<T>>([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let thread = thread::thread_idx_x();
@@ -172,7 +172,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
         }
     }
 
-    /// Steps along k, as many for each group that has some of them: behind k there are zeros.
+    /// K steps, rounded up so that each group has the same number: elements past k are zero.
     #[inline(always)]
     pub(super) fn steps(shape: &Shape) -> u32 {
         shape.k.div_ceil(Tile::<T>::DEPTH).next_multiple_of(TURNS)
@@ -228,7 +228,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         }
     }
 
-    /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place behind.
+    /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place after it.
     #[inline(always)]
     fn sums<const N: usize>(mut place: Place, steps: u32, down: u32, lane: u32) -> ([f32; N], Place) {
         let mut sums = Sums::<N>::ZERO;

@@ -1,4 +1,4 @@
-//! What a rung with tensor maps launches: the product, by the kernel whose tiles suit it.
+//! The launches of a product with tensor maps: the kernel whose tiles fit it best.
 
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
@@ -16,7 +16,7 @@ use std::vec::Vec;
 pub type Multiply<T> = fn(&dyn Launcher, Geometry, Args<T>) -> Result;
 pub type Args<T> = (TensorMap<T>, TensorMap<T>, TensorMap<T>, Global<T>, Global<T>, Global<T>, Shape, u32);
 
-/// What makes the launches of another rung.
+/// Makes the launches of the fallback.
 pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>;
 
 /// A product by one kernel.
@@ -29,7 +29,7 @@ pub struct Way<T> {
     rows: u32,
     columns: u32,
     narrow: bool,
-    /// Groups that take turns along k.
+    /// Groups that take turns along K.
     turns: u32,
     shared: u32,
     box_rows: [u32; 3],
@@ -58,7 +58,7 @@ impl<T> Way<T> {
         (down * along, narrow)
     }
 
-    /// Clusters that run, if so many can at the same time.
+    /// Clusters that run, of at most `clusters` that are resident at the same time.
     fn running(&self, shape: &Shape, clusters: u32) -> u32 {
         let (wide, narrow) = self.tiles(shape);
         (wide + narrow).min(clusters)
@@ -83,20 +83,20 @@ pub struct Width<T> {
     pub cost: f64,
 }
 
-/// What a rung launches.
+/// The kernels that a module launches.
 pub struct Kernels<T: Packed> {
     /// The products.
     pub widths: Vec<Width<T>>,
     /// The product that is made for another: itself, or Cᵀ = Bᵀ·Aᵀ.
     pub turn: fn(Product<T>) -> Product<T>,
-    /// Whether the copy engine writes C that is stored by columns, and not C by rows.
+    /// Whether TMA writes C that is stored by columns, and not C by rows.
     pub by_columns: bool,
 }
 
-/// The time that the last tiles of C take after their products, in steps along k.
+/// The time that the last tiles of C take after their products, in K steps.
 const STORE: f64 = 1.5;
 
-/// How much longer blocks without clusters take where rows of A or B do not begin on lines of the second-level cache:
+/// How much longer blocks without clusters take where rows of A or B do not begin on lines of L2:
 /// a box then reads more lines than it has rows.
 const ASTRIDE: f64 = 1.27;
 /// Bytes of a line.
@@ -106,20 +106,20 @@ const LINE: u32 = 128;
 const NARROW_COST: f64 = 0.5;
 
 /// Clusters that run at the same time.
-fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
-    (multiprocessors / blocks).max(1)
+fn clusters(sms: u32, blocks: u32) -> u32 {
+    (sms / blocks).max(1)
 }
 
 impl<T: Packed> Kernels<T> {
-    /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor. `astride`: whether rows of
+    /// The kernels whose tiles take the least time, in rounds of a tile per SM. `astride`: whether rows of
     /// an operand begin elsewhere than lines of the cache.
-    fn choose(&self, shape: &Shape, multiprocessors: u32, astride: bool) -> &Width<T> {
+    fn choose(&self, shape: &Shape, sms: u32, astride: bool) -> &Width<T> {
         let time = |of: &&Width<T>| {
             // Tiles of all ways are of one size.
             let way = of.ways.as_flattened().iter().flatten().next().expect("a width has a way");
             let &Way { blocks, columns, turns, .. } = way;
             let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
-            let rounds = way.rounds(shape, clusters(multiprocessors, blocks)) * cost;
+            let rounds = way.rounds(shape, clusters(sms, blocks)) * cost;
             let steps = shape.k.div_ceil(Tile::<T>::DEPTH).div_ceil(turns);
             f64::from(columns) * (rounds * f64::from(steps) + STORE)
         };
@@ -127,7 +127,7 @@ impl<T: Packed> Kernels<T> {
     }
 }
 
-/// Why a device cannot run kernels with so much dynamic shared memory.
+/// Why a device cannot run kernels with this much dynamic shared memory.
 pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
     refuses_but_hopper(name, ask, shared + BARRIER_BYTES)
 }
@@ -135,7 +135,7 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 /// The maps of A, B and C.
 type Three = [Option<Described>; 3];
 
-/// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
+/// The launches of a rung. What TMA cannot take goes to those that `otherwise` makes.
 pub fn launches<T: Packed>(
     on: &dyn Launcher,
     sizes: Sizes,
@@ -189,7 +189,7 @@ fn start<T: Scalar>(of: &View<T>, apart: u32, number: u32) -> Global<T> {
     of.data.slice(first, of.data.len() - first)
 }
 
-/// The maps of one product of the batch, if the copy engine can take A and B. C has one if it takes that, too, and if
+/// The maps of one product of the batch, if TMA can take A and B. C has one if it takes that, too, and if
 /// nothing of the old C is needed.
 fn described<T: Packed>(
     product: &Product<T>,

@@ -1,4 +1,4 @@
-//! The thread of [`Mapped`] that has the copy engine fill the ring.
+//! The thread of [`Mapped`] that has TMA fill the ring.
 
 use super::mapped::Mapped;
 use super::ring::{empty, full};
@@ -16,7 +16,7 @@ struct Share<T: Scalar> {
     map: TensorMap<T>,
     /// The first row, or column.
     first: u32,
-    /// Whether the operand lies across k. Then it is `boxes` boxes, otherwise one.
+    /// Whether the operand is MN-major. Then it is `boxes` boxes, otherwise one.
     across: bool,
     boxes: u32,
     /// Whether the blocks of the cluster all get it.
@@ -56,7 +56,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
         let narrow = Self::HAS_NARROW && tile.narrow;
         let missing = (Self::RING.columns - Self::narrow_rows()) * ROW;
         full(stage).arrive_expecting(Self::RING.stage() - if narrow { missing } else { 0 });
-        // Rows of a box of an operand that lies across k.
+        // Rows of a box of an operand that is MN-major.
         let side = Tile::<T>::DEPTH;
         let rows = ROWS / TURNS;
         let of_a = Share { map: a, first: tile.row, across: A::ACROSS, boxes: rows / side, shared: false };
@@ -70,7 +70,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
         Self::load(of_b, Self::RING.b(stage, 0).rows(first, Self::SHARE), stage, k);
     }
 
-    /// Rows of B in shared memory that are copied for a narrow tile: a box that lies along k is whole.
+    /// Rows of B in shared memory that are copied for a narrow tile: a box that is K-major is whole.
     const fn narrow_rows() -> u32 {
         if B::ACROSS { NARROW } else { Self::SHARE }
     }

@@ -1,5 +1,5 @@
 //! What becomes of the sums of [`Mapped`]: one group's are added to the other's where both have the same tile, and
-//! boxes of C go out by the copy engine.
+//! boxes of C go out by TMA.
 
 use super::MULTIPLIERS;
 use super::mapped::{BOX, BOXES, Half, Mapped, SIDE, STORED};
@@ -35,7 +35,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         thread::barrier(GIVEN, MULTIPLIERS); // all have been added before those of the next tile replace them
     }
 
-    /// Has the copy engine write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
+    /// Has TMA write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
     #[inline(always)]
     pub(super) fn store<const N: usize>(map: TensorMap<T>, row: u32, column: u32, sums: &[f32; N], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());

@@ -1,4 +1,4 @@
-//! A product on the tensor cores by groups of four warps, from tiles in shared memory: what its rungs share. They
+//! A product on the tensor cores by warpgroups, from tiles in shared memory: what its rungs share. They
 //! differ in the parts that an element of A or B has, and so in how many products one product takes.
 
 pub(super) mod held;
@@ -31,13 +31,13 @@ use tiles::{At, Tiles};
 pub use packed::Packed;
 pub use parts::{HeldSplit, Mixed, Parts, Split, Whole};
 
-/// Rows of C that a group of four warps has.
+/// Rows of C that a warpgroup has.
 const GROUP: u32 = 64;
 /// Rows of a tile of C.
 pub const ROWS: u32 = 2 * GROUP;
 /// Threads that multiply.
 const MULTIPLIERS: u32 = 256;
-/// Threads per block: a group of four warps copies.
+/// Threads per block: a warpgroup copies.
 pub(super) const BLOCK: u32 = MULTIPLIERS + 128;
 /// Registers of a thread that copies, and of one that multiplies. Together they have what the block begins with.
 const FEW: u32 = 40;
@@ -59,7 +59,7 @@ pub(super) trait Blocks<T: Packed> {
 /// The work of blocks for elements of `T`, with tiles of C of `ROWS` × 2·`SUMS`·`WIDE`: `SUMS` is the number of sums
 /// that a thread gets by one call, `WIDE` how many calls there are side by side. Elements of A and B are in the parts
 /// `P`. There are `STAGES` pairs of tiles of A and B, for each part, in shared memory. With `BLOCKS` = 2 a cluster has
-/// one tile, and each of its blocks a half of the steps along k.
+/// one tile, and each of its blocks a half of the K steps.
 pub(super) struct Groups<T, P, const SUMS: usize, const WIDE: usize, const STAGES: u32, const BLOCKS: u32 = 1>(
     PhantomData<(T, P)>,
 );
@@ -110,7 +110,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     #[cfg(not(target_os = "cuda"))]
     pub(super) const SHARED_BYTES: u32 = Self::RING.bytes();
 
-    /// The steps along k, and those that the block has: the first, and the one behind its last.
+    /// The number of K steps, and the block's range of them: its first, and the one after its last.
     #[inline(always)]
     fn steps(shape: &Shape) -> (u32, u32, u32) {
         let steps = shape.k.div_ceil(Tile::<T>::DEPTH);

@@ -1,4 +1,4 @@
-//! What happens before the product: operands are copied to tiles as the tensor cores take them, in their parts.
+//! Before the product: copies operands to tiles in the tensor cores' layout, split into their parts.
 
 use super::packed::Packed;
 use super::parts::Parts;
@@ -22,7 +22,7 @@ const _: () = assert!(SIDE == WORDS, "a block copies a square of words");
 
 shared!(SQUARE: [f32; SIDE * STRIDE]);
 
-/// Blocks that copy an operand of `T`, whose copy has whole tiles along k.
+/// Blocks that copy an operand of `T`, whose copy has a whole number of tiles along K.
 #[inline(always)]
 pub(super) const fn blocks<T: Packed>(panel: &Panel) -> u32 {
     panel.blocks(SIDE, Tile::<T>::DEPTH)
@@ -66,7 +66,7 @@ pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
         square::<T>().set(of * STRIDE + word, values[i]);
     });
     thread::sync_threads(); // the square is complete before any thread reads it
-    // Four words along k per thread.
+    // Four words of consecutive k per thread.
     let (of, across) = (thread::thread_idx_x() / (WORDS / 4), thread::thread_idx_x() % (WORDS / 4));
     let four = [0, 1, 2, 3].map(|i| square::<T>().get(of * STRIDE + across * 4 + i));
     let (row, part) = (first % width + of, width * depth);

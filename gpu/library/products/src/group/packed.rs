@@ -1,4 +1,5 @@
-//! The types of elements that these rungs multiply: `f32`, and those of 16 bits, of which two along k are a word.
+//! The types of elements that these rungs multiply: `f32`, and those of 16 bits, of which two consecutive in K are a
+//! word.
 
 use super::store::Stored;
 use simt::mma::Tf32;
@@ -9,17 +10,17 @@ pub trait Packed: Stored + Operand {
     /// Elements of 4 bytes.
     type Word: Scalar;
 
-    /// How many elements a word has.
+    /// Elements per word.
     const PER_WORD: u32 = 4 / size_of::<Self>() as u32;
 
     /// A word of zeros.
     const NOTHING: Self::Word;
 
-    /// The word of an operand that begins with element `at`. Its elements are `step_deep` apart, and those behind the
+    /// The word of an operand that begins with element `at`. Its elements are `step_deep` apart, and those past the
     /// last of `there` are zero.
     fn word(from: Global<Self>, at: u32, step_deep: u32, there: u32) -> Self::Word;
 
-    /// What the tensor cores take of four words.
+    /// The parts of four words that the tensor cores read.
     fn large(four: [Self::Word; 4]) -> Self::Pack;
 }
 

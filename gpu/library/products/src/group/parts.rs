@@ -7,14 +7,14 @@ use simt::mma::{FragmentA, Tf32};
 use simt::warpgroup::{self, Tile};
 use simt::{Operand, Scalar, bf16, opaque, thread, warp};
 
-/// What one call multiplies in a stage of a ring: rows of A, and columns of B.
+/// The part of a stage that one call multiplies: rows of A, and columns of B.
 #[derive(Clone, Copy)]
 pub struct Operands {
     pub(super) ring: Ring,
     pub(super) stage: u32,
     /// The first row of A, and how many there are.
     pub(super) rows: (u32, u32),
-    /// The same of columns of B.
+    /// The columns of B.
     pub(super) columns: (u32, u32),
 }
 
@@ -34,7 +34,7 @@ impl Operands {
 
 /// The parts of an element of `T`. Each is a tile in a stage.
 pub trait Parts<T: Packed> {
-    /// How many there are.
+    /// The number of parts.
     const COUNT: u32;
     /// Tiles of A in a stage: less if the threads make the parts.
     const OF_A: u32 = Self::COUNT;
@@ -42,10 +42,10 @@ pub trait Parts<T: Packed> {
     /// The second part of four words of A, or of B, of which the first is `large`; none if there is but one.
     fn second(four: [T::Word; 4], large: T::Pack, of_b: bool) -> Option<T::Pack>;
 
-    /// What a thread holds of A in a stage.
+    /// The elements of A in a stage that a thread holds in registers.
     type Held: Copy;
 
-    /// It, of the rows of the thread's group.
+    /// Loads the elements of A that the thread holds, from its warpgroup's rows.
     fn hold(a: Tile<f32>) -> Self::Held;
 
     /// Adds the products of a stage to the thread's sums.
@@ -108,7 +108,7 @@ impl Parts<f32> for HeldSplit {
     fn hold(a: Tile<f32>) -> Self::Held {
         let (warp, lane) = (thread::thread_idx_x() / 32 % 4, warp::lane_id());
         // Packs are permuted by the bits of the row, which rows g and g + 8 have in common. That of a number is found
-        // anew in each stage: the registers are needed for sums.
+        // again in each stage: the registers are needed for sums.
         let first = opaque(Tile::<f32>::place(warp * 16 + lane / 4, lane % 4));
         let split = |down: u32, pack: u32| {
             let place = (first ^ (pack * f32::PACK)) + down * 8 * Tile::<f32>::DEPTH;
@@ -156,7 +156,7 @@ impl Parts<f32> for Mixed {
     }
 }
 
-/// What the large parts leave of elements: exact.
+/// The residuals of the elements after their large parts: exact.
 #[inline(always)]
 fn rests(four: [f32; 4], large: [f32; 4]) -> [f32; 4] {
     [0, 1, 2, 3].map(|i| four[i] - large[i])

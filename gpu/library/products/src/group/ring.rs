@@ -25,18 +25,18 @@ pub(super) fn full(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stage)
 }
 
-/// … then empty: all warps have multiplied what is there. Of a ring of so many stages.
+/// … then empty: all warps have multiplied its elements. For a ring of the given number of stages.
 #[inline(always)]
 pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stages + stage)
 }
 
-/// An operand that stages are filled from, by tiles of its rows and steps along k.
+/// An operand that stages are filled from, by tiles of its rows and K steps.
 pub trait Filled<T>: Copy {
     /// Has the operand's map fetched, if it has one, so that the first copy need not wait for it.
     fn prefetch(self);
 
-    /// Starts to fill `to` with one step along k of a tile. `first`: the tile's first row, in rows of a part. `step`:
+    /// Starts to fill `to` with one K step of a tile. `first`: the tile's first row, in rows of a part. `step`:
     /// the number of the step, and of how many.
     fn load(self, to: Tile<T>, first: (u32, u32), step: (u32, u32), barrier: Mbarrier);
 }
@@ -53,7 +53,7 @@ impl<T: Operand> Filled<T> for Global<T> {
     }
 }
 
-/// The operand as it is, which lies along k.
+/// The operand as it is, which is K-major.
 impl<T: Operand> Filled<T> for TensorMap<T> {
     #[inline(always)]
     fn prefetch(self) {
@@ -66,7 +66,7 @@ impl<T: Operand> Filled<T> for TensorMap<T> {
     }
 }
 
-/// The sizes of a ring: a stage has the parts of a tile of A, one after the other, and then those of B.
+/// The sizes of a ring: a stage has the parts of a tile of A, in sequence, and then those of B.
 #[derive(Clone, Copy)]
 pub(super) struct Ring {
     /// Rows of A.
@@ -118,7 +118,7 @@ impl Ring {
         Tile::dynamic(first + part * self.part_b(), self.columns)
     }
 
-    /// Makes the barriers, for so many warps that multiply; one thread calls it.
+    /// Initialises the mbarriers for the given number of warps that multiply; one thread calls it.
     #[inline(always)]
     pub(super) fn init_barriers(self, warps: u32) {
         let mut stage = 0;
@@ -131,7 +131,7 @@ impl Ring {
         bulk::fence(); // the copy engine sees the barriers too
     }
 
-    /// Waits until a stage is empty, and has one step along k of A and of B copied to it, for the tile of C whose first
+    /// Waits until a stage is empty, and has one K step of A and of B copied to it, for the tile of C whose first
     /// row and column are given.
     #[inline(always)]
     pub(super) fn fill<T: Operand>(

@@ -1,4 +1,4 @@
-//! Which tiles of C a block has.
+//! The distribution of C's tiles over blocks.
 
 use super::super::{Shape, divide, in_groups};
 use super::ROWS;
@@ -7,7 +7,7 @@ use simt::{cluster, thread};
 /// Columns of a narrow tile, the last of a row of wider ones: all that these leave, if that is no more.
 pub const NARROW: u32 = 64;
 
-/// The tiles of C of a block, one after the other. The blocks of a cluster walk together, with tiles below each other.
+/// The tiles of C of a block, in sequence. The blocks of a cluster walk together, with tiles below each other.
 pub(super) struct Tiles {
     /// Tiles of the whole cluster: how many there are along m, and along n without narrow ones; their size.
     down: u32,
@@ -59,14 +59,14 @@ impl Tiles {
         Self::of_cluster::<1>(shape, ROWS, columns, false)
     }
 
-    /// Those of a cluster of so many blocks, which all have the same tiles.
+    /// The tiles of a cluster of the given size, whose blocks all have the same tiles.
     #[inline(always)]
     pub(super) fn of_parts<const BLOCKS: u32>(shape: &Shape, columns: u32) -> Self {
         let (next, step) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
         Self { next, step, ..Self::of_block(shape, columns) }
     }
 
-    /// Those of a block in a cluster of so many, if a tile has `own` rows.
+    /// The tiles of a block in a cluster of the given size, if a tile has `own` rows.
     #[inline(always)]
     pub(super) fn of_cluster<const BLOCKS: u32>(shape: &Shape, own: u32, columns: u32, has_narrow: bool) -> Self {
         let rows = BLOCKS * own;

@@ -1,0 +1,130 @@
+//! Which synchronisations of a rung a check, or its result, would miss: each is left out or weakened in turn.
+
+use rungs::error::{Error, Result};
+use serde::Serialize;
+use simt::sim::mutant::{Mutant, mutants, mutated};
+use simt::sim::{self, Check, LaunchError};
+
+/// A change, and what showed it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tried {
+    /// The source file.
+    pub file: String,
+    /// The line there.
+    pub line: u32,
+    /// The column there.
+    pub column: u32,
+    /// What was changed, in words.
+    pub change: String,
+    /// What showed it.
+    pub shown: Shown,
+}
+
+/// What shows a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// The check, by findings of these kinds.
+    ByCheck(Vec<&'static str>),
+    /// The result alone, which was wrong.
+    ByResult,
+    /// Nothing.
+    Not,
+}
+
+/// Tries each change of the kernels that `work` launches, under the check's schedules.
+///
+/// # Errors
+/// If `work` fails unchanged, or its kernels are not clean.
+pub fn try_all(options: Check, mut work: impl FnMut() -> Result<()>) -> Result<Vec<Tried>> {
+    let (checked, all) = mutants(|| sim::check(options, &mut work));
+    checked.results.into_iter().collect::<Result<Vec<()>>>()?;
+    if !checked.report.is_clean() {
+        return Err(Error::Found { count: checked.report.findings.len() });
+    }
+    let mut shown = |mutant| {
+        let sim::Checked { results, report } = mutated(mutant, || sim::check(options, &mut work));
+        match () {
+            () if !report.is_clean() => Shown::ByCheck(report.kinds().into_iter().map(|kind| kind.name()).collect()),
+            () if results.iter().any(|result| matches!(result, Err(Error::Launch(LaunchError::OutOfTime { .. })))) => {
+                Shown::ByCheck(vec!["out-of-time"])
+            }
+            () if results.iter().any(Result::is_err) => Shown::ByResult,
+            () => Shown::Not,
+        }
+    };
+    let tried = |&mutant: &Mutant| {
+        let (Mutant { file, line, column, change }, shown) = (mutant, shown(mutant));
+        Tried { file: file.replace('\\', "/"), line, column, change: change.to_string(), shown }
+    };
+    Ok(all.iter().map(tried).collect())
+}
+
+impl Tried {
+    /// Place, change, and what showed it.
+    pub fn cells(&self) -> [String; 3] {
+        let shown = match &self.shown {
+            Shown::ByCheck(kinds) => kinds.join(", "),
+            Shown::ByResult => "wrong result".into(),
+            Shown::Not => "nothing".into(),
+        };
+        [format!("{}:{}:{}", self.file, self.line, self.column), self.change.clone(), shown]
+    }
+}
+
+/// How many changes were found, and by what, in words.
+pub fn summary(all: &[Tried]) -> String {
+    let count = |shown: fn(&Shown) -> bool| all.iter().filter(|tried| shown(&tried.shown)).count();
+    let (check, result) = (count(|s| matches!(s, Shown::ByCheck(_))), count(|s| *s == Shown::ByResult));
+    let rest = all.len() - check - result;
+    format!("{} changes: {check} found by the check, {result} by a wrong result alone, {rest} by nothing", all.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::{Size, Workload, family};
+    use crate::measure::run_once;
+    use rungs::engine::Engine;
+
+    /// The changes of a rung with `n` elements.
+    fn of(name: &str, rung: &str, n: u64, schedules: u32) -> Vec<Tried> {
+        let (engine, family) = (Engine::simulator(), family(name).unwrap());
+        let rung = family.rung(rung).unwrap();
+        let problem = family.make(Workload {
+            size: Size::Elements(n),
+            dtype: family.usual_dtype(rung),
+            distribution: family.input,
+            seed: 1,
+            input: None,
+            parameters: family.usual(rung),
+        });
+        let problem = problem.unwrap();
+        let run = || problem.prepare(&engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
+        try_all(Check { schedules, ..Check::default() }, run).unwrap()
+    }
+
+    /// No barrier, scope or fence of these rungs is missing without a finding.
+    #[test]
+    fn every_change_of_these_rungs_is_found() {
+        for (family, rung, n, changes) in [
+            ("reduce", "unrolled-warp", 5000, 3),
+            ("reduce", "single-launch", 5000, 1),
+            ("scan", "blelloch", 5000, 3),
+            ("scan", "look-back", 60_001, 9),
+        ] {
+            let all = of(family, rung, n, 8);
+            assert!(all.len() >= changes, "{family} {rung}: {all:?}");
+            let missed: Vec<_> = all.iter().filter(|tried| !matches!(tried.shown, Shown::ByCheck(_))).collect();
+            assert!(missed.is_empty(), "{family} {rung}: {missed:?}");
+            assert!(summary(&all).ends_with("0 by a wrong result alone, 0 by nothing"), "{}", summary(&all));
+        }
+    }
+
+    /// The barrier before the clock is read changes no result, and nothing is accused.
+    #[test]
+    fn a_change_without_effect_is_not_found() {
+        let all = of("cubes", "one-block", 5000, 2);
+        assert!(all.iter().any(|tried| tried.shown == Shown::Not), "{all:?}");
+    }
+}
