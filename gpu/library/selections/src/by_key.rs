@@ -15,10 +15,10 @@
 //! differ from run to run.
 
 use crate::compact::within;
-use crate::look_back::{Carry, Runs, look_back, next_tile};
+use crate::look_back::{self, Carry, Runs, look_back, next_tile};
 use crate::{BLOCK, WARPS};
 use rungs_common::operator::{Max, Min, Operator, Sum};
-use simt::warp::{self, FULL, WARP};
+use simt::warp::{self, WARP};
 use simt::{Global, Scalar, Shared, kernel, thread};
 
 /// Elements per thread.
@@ -38,6 +38,14 @@ const _: () = assert!(COUNTS + WARPS as u32 + 1 <= SUMS && NUMBER < WORDS && WOR
 /// Blocks for `n` elements, one per tile.
 pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
+}
+
+/// Words of the workspace for `n` elements with values of type `V`; all are zero before a launch.
+pub const fn workspace<V: Scalar>(n: u32) -> u32
+where
+    Sum: Operator<V>,
+{
+    look_back::workspace::<Runs<V, Sum>>(grid(n))
 }
 
 /// Bytes of dynamic shared memory.

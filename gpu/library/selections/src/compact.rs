@@ -47,7 +47,7 @@
 //! **Bottleneck.** Memory; a block's loads and stores pause while it looks back, and the other blocks of the SM fill the
 //! gap. Not tried here: roles for warps with a ring of bulk copies, as scan's `look-ahead` has.
 
-use crate::look_back::{look_back, next_tile};
+use crate::look_back::{self, look_back, next_tile};
 use crate::{BLOCK, WARPS};
 use rungs_common::transform::Functor;
 use simt::warp::{self, FULL, WARP};
@@ -68,6 +68,11 @@ const _: () = assert!(BEFORE < WORDS);
 /// Blocks for `n` items, one per tile.
 pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
+}
+
+/// Words of the workspace for `n` items; all are zero before a launch.
+pub const fn workspace(n: u32) -> u32 {
+    look_back::workspace::<u32>(grid(n))
 }
 
 /// Bytes of dynamic shared memory.
