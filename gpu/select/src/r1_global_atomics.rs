@@ -1,7 +1,7 @@
 //! # Select, one global atomic per selected item
 //!
-//! **Idea.** A thread tests its item. If the item is selected, the thread adds one to a counter with an atomic addition;
-//! the former value is the item's place in the output, which no other item gets.
+//! **Idea.** A thread tests its item. If the item is selected, the thread adds one to a counter with an atomic
+//! addition; the former value is the item's place in the output, which no other item gets.
 //!
 //! **Changed from the rung before.** First rung.
 //!

@@ -4,8 +4,8 @@
 //! and tells the others where those places begin. A lane's own place is there, behind the selected items of the lanes
 //! below it.
 //!
-//! **Changed from the rung before.** A ballot counts the selected items of 32 lanes; one atomic addition reserves places
-//! for all of them. Selected items of a warp stand side by side, so their stores combine.
+//! **Changed from the rung before.** A ballot counts the selected items of 32 lanes; one atomic addition reserves
+//! places for all of them. Selected items of a warp stand side by side, so their stores combine.
 //!
 //! **Bottleneck.** Still one atomic address for the whole grid, now with up to 32 times fewer additions, and an order
 //! that depends on the schedule. The next rung has no atomics, and keeps the order.
@@ -17,8 +17,8 @@
 //!
 //! **Limits.** Any n. Items of a warp keep their order; the order of the warps may differ from run to run.
 //!
-//! **Source.** A. Adinetz, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics", NVIDIA (2014). Changed: all
-//! lanes of the warp vote, those past the end too.
+//! **Source.** A. Adinetz, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics", NVIDIA (2014). Changed:
+//! all lanes of the warp vote, those past the end too.
 
 use super::{below, lanes_before};
 use simt::atomic::{Order::Relaxed, Scope::Device};

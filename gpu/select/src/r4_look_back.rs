@@ -10,16 +10,16 @@
 //! **Bottleneck.** A block loads, waits for the tiles before, then stores; only the other blocks of the SM use memory
 //! meanwhile. Warps with fixed roles, as in scan's `look-ahead`, would do all three at once.
 //!
-//! **Cost.** One read of each item and one write of each selected one; a state of 8 bytes per tile; 3 barriers per tile;
-//! one launch, and the clearing of the count and the states before it.
+//! **Cost.** One read of each item and one write of each selected one; a state of 8 bytes per tile; 3 barriers per
+//! tile; one launch, and the clearing of the count and the states before it.
 //!
 //! **Threads.** One block per tile of [`BLOCK`] × [`ITEMS`] items. A warp has a consecutive piece of the tile and takes
 //! it in rows of 32. Stores go in stripes of the block.
 //!
 //! **Limits.** Any n and any alignment. The tile is in shared memory: 16 KiB of words, 32 of items of 8 bytes.
 //!
-//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016), their
-//! section on selection. Changed: ranks by ballot, tag and count in one word in place of fences.
+//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016). Changed:
+//! selected items are counted in place of a sum; ranks by ballot; tag and count in one word in place of fences.
 
 use super::{items, lanes_before};
 use rungs_common::state::{self, look, publish};
@@ -75,7 +75,8 @@ pub const fn workspace(n: u32) -> u32 {
     STATES + grid(n) * state::words::<u32>()
 }
 
-/// Writes the items below the pivot to `output` in their order, and their number to `count`; `workspace` is zero before.
+/// Writes the items below the pivot to `output` in their order, and their number to `count`; `workspace` is zero
+/// before.
 #[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64]))]
 pub fn select_look_back<T: Scalar + Argument>(
     input: Global<T>,

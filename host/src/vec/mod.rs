@@ -26,8 +26,8 @@
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
 //! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
-//! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says what a
-//! selection of elements is.
+//! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says
+//! what a selection of elements is.
 
 pub mod choice;
 pub mod places;

@@ -30,9 +30,10 @@
 //! # }
 //! ```
 //!
-//! Elements keep their order. Bounds are in the order that [`DeviceVec::sort`] sorts by, for floats the IEEE total order:
-//! `-0.0` is below `0.0`, and NaN with a positive sign above infinity, so `0.0..` keeps it and `0.0..=f32::INFINITY`
-//! does not. Runs are of elements with the same bits: `-0.0` and `0.0` differ, and equal NaNs do not.
+//! Elements keep their order. Bounds are in the order that [`DeviceVec::sort`] sorts by, for floats the IEEE total
+//! order: `-0.0` is below `0.0`, and NaN with a positive sign above infinity, so `0.0..` keeps it and
+//! `0.0..=f32::INFINITY` does not. Runs are of elements with the same bits: `-0.0` and `0.0` differ, and equal NaNs do
+//! not.
 
 use super::DeviceVec;
 use crate::Operation;
@@ -508,12 +509,12 @@ macro_rules! selections {
                 self.input().run_lengths()
             }
 
-            /// The key of each run of equal keys, and its values combined; the value at a place belongs to the key there.
-            /// The last bits of a sum of floats may differ from call to call.
+            /// The key of each run of equal keys, and its values combined; the value at a place belongs to the key
+            /// there. The last bits of a sum of floats may differ from call to call.
             ///
             /// # Errors
-            /// As for [`select_if`](Self::select_if); [`Error::Usage`] for another number of values, or values of another
-            /// engine.
+            /// As for [`select_if`](Self::select_if); [`Error::Usage`] for another number of values, or values of
+            /// another engine.
             pub fn reduce_by_key<V>(
                 &self,
                 values: &DeviceVec<V>,

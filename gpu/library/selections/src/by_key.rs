@@ -1,12 +1,12 @@
 //! # Runs of equal keys in one pass
 //!
-//! A *run* is a longest piece of neighbouring keys with the same bits. Its values are combined, or counted. A thread has
-//! [`ITEMS`] consecutive elements; it walks over them twice. The first walk counts the runs that begin and combines the
-//! values since the last began ([`Runs`]); a scan of these over threads, warps and tiles gives each thread what stands
-//! before its elements. In the second walk a key that begins a run ends the one before: the key and that run's values
-//! are staged in shared memory, from where the block stores them side by side. Run r's key is staged by the thread that
-//! sees it begin, its values by the thread that sees run r + 1 begin, so both have one rank in the stage, and the values
-//! leave one place further to the front.
+//! A *run* is a longest piece of neighbouring keys with the same bits. Its values are combined, or counted. A thread
+//! has [`ITEMS`] consecutive elements; it walks over them twice. The first walk counts the runs that begin and combines
+//! the values since the last began ([`Runs`]); a scan of these over threads, warps and tiles gives each thread what
+//! stands before its elements. In the second walk a key that begins a run ends the one before: the key and that run's
+//! values are staged in shared memory, from where the block stores them side by side. Run r's key is staged by the
+//! thread that sees it begin, its values by the thread that sees run r + 1 begin, so both have one rank in the stage,
+//! and the values leave one place further to the front.
 //!
 //! **Bottleneck.** Shared memory: each element passes through it, because threads take consecutive elements; ITEMS is
 //! odd, so that they meet in no bank.

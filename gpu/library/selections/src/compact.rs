@@ -5,8 +5,8 @@
 //! kept items in shared memory, and stores them side by side. A partition stages the others behind them, and stores
 //! those to a second view. Items keep their order.
 //!
-//! **A test of one's own.** A [`Functor`] with a result of `bool` is a test. A PTX entry cannot be generic, so it needs a
-//! kernel of its own, in the crate of the functor:
+//! **A test of one's own.** A [`Functor`] with a result of `bool` is a test. A PTX entry cannot be generic, so it needs
+//! a kernel of its own, in the crate of the functor:
 //!
 //! ```
 //! use rungs_common::transform::Functor;
@@ -44,8 +44,8 @@
 //!
 //! The host then writes `x.select_if(multiples, Multiple { of: 3 })`, with `x` a `rungs::vec::DeviceVec`.
 //!
-//! **Bottleneck.** Memory; a block's loads and stores pause while it looks back, and the other blocks of the SM fill the
-//! gap. Not tried here: roles for warps with a ring of bulk copies, as scan's `look-ahead` has.
+//! **Bottleneck.** Memory; a block's loads and stores pause while it looks back, and the other blocks of the SM fill
+//! the gap. Not tried here: roles for warps with a ring of bulk copies, as scan's `look-ahead` has.
 
 use crate::look_back::{self, look_back, next_tile};
 use crate::{BLOCK, WARPS};
