@@ -33,7 +33,7 @@ const COUNTS: u32 = 0;
 const SUMS: u32 = 16;
 const NUMBER: u32 = SUMS + 2 * (WARPS as u32 + 1);
 const WORDS: u32 = 36;
-const _: () = assert!(COUNTS + WARPS as u32 + 1 <= SUMS && NUMBER < WORDS && WORDS.is_multiple_of(2));
+const _: () = assert!(COUNTS + (WARPS as u32) < SUMS && NUMBER < WORDS && WORDS.is_multiple_of(2));
 
 /// Blocks for `n` elements, one per tile.
 pub const fn grid(n: u32) -> u32 {
@@ -135,12 +135,12 @@ fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
     // Scans over the warp and the block.
     let mut inclusive = own;
     simt::unroll::<5>(|step| {
-        let below = inclusive.from_lane((lane.wrapping_sub(1 << step)) % WARP);
+        let below = inclusive.at_lane((lane.wrapping_sub(1 << step)) % WARP);
         if lane >= 1 << step {
             inclusive = below.then(inclusive);
         }
     });
-    let below = inclusive.from_lane(lane.wrapping_sub(1) % WARP);
+    let below = inclusive.at_lane(lane.wrapping_sub(1) % WARP);
     let in_warp = if lane > 0 { below } else { Runs::NOTHING };
     if lane == WARP - 1 {
         of_warps.set(t / WARP, inclusive.count);

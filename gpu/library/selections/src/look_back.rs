@@ -28,7 +28,7 @@ pub trait Carry: Copy {
     /// Both together; `self` comes first.
     fn then(self, next: Self) -> Self;
     /// The same value of another lane; all lanes call it.
-    fn from_lane(self, lane: u32) -> Self;
+    fn at_lane(self, lane: u32) -> Self;
     /// Writes a state to the words of `state`.
     fn publish(self, state: Global<u64>, tag: u32);
     /// Reads a state; the tag is [`state::NOTHING`] while it is missing or only partly written.
@@ -47,7 +47,7 @@ impl Carry for u32 {
     }
 
     #[inline(always)]
-    fn from_lane(self, lane: u32) -> Self {
+    fn at_lane(self, lane: u32) -> Self {
         warp::shuffle(FULL, self, lane)
     }
 
@@ -91,7 +91,7 @@ impl<V: Scalar, O: Operator<V>> Carry for Runs<V, O> {
     }
 
     #[inline(always)]
-    fn from_lane(self, lane: u32) -> Self {
+    fn at_lane(self, lane: u32) -> Self {
         Self::new(warp::shuffle(FULL, self.count, lane), warp::shuffle(FULL, self.sum, lane))
     }
 
@@ -139,10 +139,10 @@ pub fn look_back<C: Carry>(workspace: Global<u64>, number: u32, own: C) -> C {
         simt::unroll::<5>(|step| {
             // Lane l has its own tile and those of the 2^step - 1 lanes above it, which come first. Lanes whose partner
             // does not exist hold what lane 0 never asks for.
-            let other = part.from_lane((lane + (1 << step)) % WARP);
+            let other = part.at_lane((lane + (1 << step)) % WARP);
             part = other.then(part);
         });
-        before = part.from_lane(0).then(before);
+        before = part.at_lane(0).then(before);
         if prefixes != 0 {
             break;
         }

@@ -63,10 +63,7 @@ fn check<T: Scalar + Debug, S: Kernel, P: Kernel>(
     (selects, select): (S, impl Fn(Views<T>) -> S::Args),
     (partitions, partition): (P, impl Fn(Views<T>) -> P::Args),
     keeps: impl Fn(usize) -> bool,
-) where
-    S: Clone,
-    P: Clone,
-{
+) {
     let n = input.len();
     for most in limits(n) {
         let there = most.map_or(n, |most| n.min(most as usize));
@@ -89,9 +86,9 @@ fn check<T: Scalar + Debug, S: Kernel, P: Kernel>(
             };
             let geometry = Geometry::linear(compact::grid(n as u32), BLOCK).shared(compact::shared_bytes::<T>());
             if halves {
-                launch(partitions.clone(), geometry, partition(views));
+                launch(partitions, geometry, partition(views));
             } else {
-                launch(selects.clone(), geometry, select(views));
+                launch(selects, geometry, select(views));
             }
             let expect = |of: &mut Buffer<T>, count: &mut Buffer<u32>, places: &[usize], offset: usize, name: &str| {
                 of.check_guards(&what);
@@ -128,20 +125,10 @@ struct Views<T> {
 fn by_flags() {
     fn of<W: Scalar + Debug>(make: fn(u64) -> W)
     where
-        select_flagged<W>:
-            Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, Global<u8>)> + Clone,
+        select_flagged<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, Global<u8>)>,
         partition_flagged<W>: Kernel<
-                Args = (
-                    Global<W>,
-                    Global<u32>,
-                    Global<W>,
-                    Global<u32>,
-                    Global<W>,
-                    Global<u32>,
-                    Global<u64>,
-                    Global<u8>,
-                ),
-            > + Clone,
+            Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, Global<u8>),
+        >,
     {
         for n in SIZES {
             let input: Vec<W> = (0..n as u64).map(|i| make(random(i))).collect();
@@ -174,11 +161,10 @@ fn by_flags() {
 fn by_bounds() {
     fn of<W: Scalar + Debug + Argument + rungs_common::keys::Word>(make: fn(u64) -> W)
     where
-        select_between<W>:
-            Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32)> + Clone,
+        select_between<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32)>,
         partition_between<W>: Kernel<
-                Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32),
-            > + Clone,
+            Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32),
+        >,
     {
         for n in SIZES {
             let input: Vec<W> = (0..n as u64).map(|i| make(random(i))).collect();
@@ -208,7 +194,7 @@ fn by_bounds() {
 fn first_of_runs() {
     fn of<W: Scalar + Debug>(make: fn(u64) -> W)
     where
-        unique<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)> + Clone,
+        unique<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
     {
         for n in SIZES {
             let runs: Vec<W> = in_runs(n).into_iter().map(make).collect();
@@ -227,7 +213,7 @@ fn first_of_runs() {
 }
 
 /// As [`check`], of a selection without a partition.
-fn select_only<T: Scalar + Debug, S: Kernel + Clone>(
+fn select_only<T: Scalar + Debug, S: Kernel>(
     what: &str,
     input: &[T],
     (kernel, args): (S, impl Fn(Views<T>) -> S::Args),
@@ -251,7 +237,7 @@ fn select_only<T: Scalar + Debug, S: Kernel + Clone>(
             workspace: states.view(),
         };
         let geometry = Geometry::linear(compact::grid(n as u32), BLOCK).shared(compact::shared_bytes::<T>());
-        launch(kernel.clone(), geometry, args(views));
+        launch(kernel, geometry, args(views));
         to.check_guards(what);
         assert_eq!(count.slice(), [want.len() as u32], "{what}, n = {n}, limit {most:?}");
         let wrong = wrong_place(to.slice(), &want, 2);
@@ -281,9 +267,7 @@ fn check_runs<K: Scalar + Debug, V: Scalar + Debug, Call: Kernel>(
     words: u32,
     (kernel, args): (Call, impl Fn(Views<K>, Global<V>) -> Call::Args),
     want: impl Fn(usize) -> (Vec<K>, Vec<V>),
-) where
-    Call: Clone,
-{
+) {
     let n = keys.len();
     for most in limits(n) {
         let what = format!("{what}, n = {n}, limit {most:?}");
@@ -303,7 +287,7 @@ fn check_runs<K: Scalar + Debug, V: Scalar + Debug, Call: Kernel>(
             workspace: states.view(),
         };
         let geometry = Geometry::linear(by_key::grid(n as u32), BLOCK).shared(by_key::shared_bytes::<K, V>());
-        launch(kernel.clone(), geometry, args(views, of_runs.view()));
+        launch(kernel, geometry, args(views, of_runs.view()));
         to.check_guards(&what);
         of_runs.check_guards(&what);
         states.check_guards(&what);
@@ -316,7 +300,7 @@ fn check_runs<K: Scalar + Debug, V: Scalar + Debug, Call: Kernel>(
 fn sums_by_key<K: Scalar + Debug, V: Element, O: Operator<V>>(operation: Operation, sizes: &[usize], key: fn(u64) -> K)
 where
     reduce_by_key<K, V, O>:
-        Kernel<Args = (Global<K>, Global<V>, Global<u32>, Global<K>, Global<V>, Global<u32>, Global<u64>)> + Clone,
+        Kernel<Args = (Global<K>, Global<V>, Global<u32>, Global<K>, Global<V>, Global<u32>, Global<u64>)>,
 {
     for &n in sizes {
         let values: Vec<V> = (0..n as u64).map(|i| V::of(random(i + 99))).collect();
@@ -353,8 +337,7 @@ fn values_by_key() {
 fn lengths_of_runs() {
     fn of<K: Scalar + Debug>(key: fn(u64) -> K)
     where
-        run_lengths<K>:
-            Kernel<Args = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>)> + Clone,
+        run_lengths<K>: Kernel<Args = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>)>,
     {
         for n in SIZES {
             let runs: Vec<K> = in_runs(n).into_iter().map(key).collect();
