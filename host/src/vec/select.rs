@@ -121,6 +121,9 @@ type Halves<T> = (Global<T>, Global<u32>, Global<T>, Global<u32>, Global<T>, Glo
 /// The arguments of `reduce_by_key`: keys, values, limit, output of both, count, workspace.
 type RunArgs<K, V> = (Global<K>, Global<V>, Global<u32>, Global<K>, Global<V>, Global<u32>, Global<u64>);
 
+/// The arguments of `run_lengths`: keys, limit, output of keys and of lengths, count, workspace.
+type LengthArgs<K> = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>);
+
 /// Both results of a partition.
 type Parts<T> = (Selected<T>, Selected<T>);
 
@@ -337,11 +340,7 @@ pub trait SelectWord: KeyWord + Word {
     ///
     /// # Errors
     /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    #[rustfmt::skip]
-    fn run_lengths(
-        on: &Engine, geometry: Geometry,
-        args: (Global<Self>, Global<u32>, Global<Self>, Global<u32>, Global<u32>, Global<u64>),
-    ) -> Result<()>;
+    fn run_lengths(on: &Engine, geometry: Geometry, args: LengthArgs<Self>) -> Result<()>;
 }
 
 macro_rules! words {
@@ -364,10 +363,7 @@ macro_rules! words {
                 on.launch(partition_between::<$W>::default(), geometry, args)
             }
 
-            fn run_lengths(
-                on: &Engine, geometry: Geometry,
-                args: (Global<Self>, Global<u32>, Global<Self>, Global<u32>, Global<u32>, Global<u64>),
-            ) -> Result<()> {
+            fn run_lengths(on: &Engine, geometry: Geometry, args: LengthArgs<Self>) -> Result<()> {
                 on.launch(run_lengths::<$W>::default(), geometry, args)
             }
         }
