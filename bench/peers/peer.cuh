@@ -52,6 +52,7 @@ constexpr Table table(const Entry (&entries)[N]) { return {entries, N}; }
 // The tables, one per file; peers.cu joins them.
 Table sort_peers();
 Table scan_peers();
+Table select_peers();
 Table reduce_peers();
 Table histogram_peers();
 Table matmul_peers();

@@ -51,6 +51,8 @@ extern "C" {
  *   reduce     n            n elements                       1 element of the same type; integer sums wrap
  *   cubes      n            n u32                            u64 partial sums, as many as rungs_peer_bytes has room
  *                                                            for on the current device: the host adds them
+ *   select     n            n elements                       those less than element n / 2, in order, in room for n;
+ *                                                            then an element whose first 4 bytes are their number
  *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not
  *                                                            counted; CUB's of u8 wants bins = 256
  *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps; "_best"

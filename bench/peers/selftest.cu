@@ -173,6 +173,30 @@ Case scan_case(const std::string& name, size_t n) {
     return {raw(numbers), raw(out)};
 }
 
+// Bytes of a selection's output that are specified: the selected items and their count.
+template <class T>
+Raw defined_of_selection(Raw output) {
+    uint32_t count = 0;
+    size_t room = output.size() - sizeof(T);
+    std::memcpy(&count, output.data() + room, sizeof count);
+    size_t end = std::min(room, size_t(count) * sizeof(T));
+    std::fill(output.begin() + end, output.begin() + room, 0);
+    std::fill(output.begin() + room + sizeof count, output.end(), 0);
+    return output;
+}
+
+template <class T>
+Case select_case(size_t n) {
+    std::vector<T> items = random_keys<T>(n), out;
+    for (const T& item : items)
+        if (item < items[n / 2]) out.push_back(item);
+    uint32_t count = uint32_t(out.size());
+    out.resize(n + 1);
+    Raw expected = raw(out);
+    std::memcpy(expected.data() + n * sizeof(T), &count, sizeof count);
+    return {raw(items), defined_of_selection<T>(expected)};
+}
+
 template <class T>
 Case reduce_case(const std::string& name, size_t n) {
     bool min = name.find("_min_") != std::string::npos, max = name.find("_max_") != std::string::npos;
@@ -232,6 +256,7 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
     if (is_pairs(peer)) return pairs_case(n);
     if (family == "sort-by-low-half") return low_half_case(n, is_stable(peer));
     if (family == "scan") return by_type(dtype, [&](auto t) { return scan_case<decltype(t)>(name, n); });
+    if (family == "select") return by_type(dtype, [&](auto t) { return select_case<decltype(t)>(n); });
     if (family == "reduce") return by_type(dtype, [&](auto t) { return reduce_case<decltype(t)>(name, n); });
     if (family == "histogram")
         return dtype == "u8" ? histogram_case<uint8_t>(n, shape[1]) : histogram_case<uint32_t>(n, shape[1]);
@@ -341,6 +366,10 @@ std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t str
             result = raw(std::vector<uint64_t>{std::accumulate(sums.begin(), sums.end(), uint64_t(0))});
         }
         if (std::strcmp(peer.family, "sort-by-low-half") == 0 && !is_stable(peer)) result = with_runs_in_order(result);
+        if (std::strcmp(peer.family, "select") == 0) {
+            bool wide = std::strstr(peer.dtype, "64") != nullptr;
+            result = wide ? defined_of_selection<uint64_t>(result) : defined_of_selection<uint32_t>(result);
+        }
         if (c.defined && result != c.expected) return time == 0 ? "wrong result" : "wrong result with used scratch";
         if (input.take(input_bytes) != c.input) return "changes its input";
         if (!output.guard_is_whole()) return "writes past its output";

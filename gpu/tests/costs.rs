@@ -5,7 +5,7 @@ mod common;
 use common::{Buffer, Random, view};
 use rungs_kernels::ladder::matmul::{Matrix, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::{
-    Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
+    Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, select, sort,
 };
 use rungs_kernels::operator::Operation;
 use rungs_kernels::{bitonic, bubble, keys, merge, odd_even, radix, sorts};
@@ -423,6 +423,70 @@ fn scans_of_any_length() {
     states(&rung.rung, "A tile that lies partly outside the input takes 2 more");
     let incomplete = cost_of_scan(rung, 10 * tile + 5, false);
     assert_eq!(incomplete.launches[0].named.iter().sum::<u32>(), 11 + 2);
+}
+
+fn cost_of_selection(rung: &Entry<&'static dyn select::Select>, n: u32, pivot: u32) -> Cost {
+    let items: Vec<u32> = (0..n).map(|i| i % 100).collect();
+    let (mut input, mut output) = (Buffer::new(&items, 0), Buffer::poisoned(items.len(), 0));
+    let mut count = Buffer::poisoned(1, 0);
+    let args = select::Items { input: input.view(), output: output.view(), count: count.view(), pivot };
+    let cost = cost(|on| {
+        let mut sequence = rung.selector::<u32>(on, n).unwrap();
+        move |on: &dyn Launcher| sequence.run(on, args)
+    });
+    assert_eq!(count.slice()[0] as usize, items.iter().filter(|&&item| item < pivot).count());
+    cost
+}
+
+#[test]
+fn selections() {
+    use rungs_kernels::select::*;
+    let atomics = [
+        (&r1_global_atomics::launches::RUNG, "One global atomic per selected item"),
+        (&r2_warp_aggregated::launches::RUNG, "One global atomic per warp that selects an item"),
+    ];
+    for (rung, words) in atomics {
+        states(&rung.rung, words);
+        states(&rung.rung, "one read of each item and one write of each selected one; no barrier; one launch");
+        for (n, pivot) in [(1000u32, 0), (1000, 20), (4001, 100)] {
+            let cost = cost_of_selection(rung, n, pivot);
+            let [launch] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+            launch.has_barriers(0);
+            let selected = (0..n).filter(|i| i % 100 < pivot);
+            let warps: BTreeSet<_> = selected.clone().map(|i| i / 32).collect();
+            let each = [selected.clone().count(), warps.len()][usize::from(words.contains("warp"))];
+            assert_eq!((launch.atomics, cost.clears), (each as u64, 1), "{words}");
+            assert_eq!((launch.read, launch.written), (4 * u64::from(n), 4 * selected.count() as u64));
+        }
+    }
+
+    let rung = &r3_three_kernels::launches::RUNG;
+    states(&rung.rung, "Two reads of each item and one write of each selected one; 3 launches");
+    states(&rung.rung, "1 barrier per tile that is counted and 1 per tile that is scattered");
+    states(&rung.rung, &format!("1 barrier per round of {} counts", r3_three_kernels::ROUND));
+    let (n, half) = (3 * r3_three_kernels::TILE + 5, 50);
+    let selected = (0..n).filter(|i| i % 100 < half).count() as u64;
+    let cost = cost_of_selection(rung, n, half);
+    let [count, scan, scatter] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    cost.launches.iter().for_each(|launch| launch.has_barriers(1));
+    assert_eq!((count.read, count.written), (4 * u64::from(n), 4 * 4));
+    assert_eq!((scan.blocks, scan.read, scan.written), (1, 4 * 4, 4 * 5));
+    // Each thread of the last kernel reads its tile's place.
+    let threads = u64::from(4 * r3_three_kernels::BLOCK);
+    assert_eq!((scatter.read, scatter.written), (4 * (u64::from(n) + threads), 4 * selected));
+    assert_eq!((count.atomics, scan.atomics, scatter.atomics, cost.clears), (0, 0, 0, 0));
+
+    let rung = &r4_look_back::launches::RUNG;
+    states(&rung.rung, "One read of each item and one write of each selected one; a state of 8 bytes per tile");
+    states(&rung.rung, "3 barriers per tile; one launch, and the clearing of the count and the states before it");
+    states(&rung.rung, "16 KiB of words, 32 of items of 8 bytes");
+    assert_eq!([r4_look_back::shared_bytes::<u32>(), r4_look_back::shared_bytes::<u64>()], [16 << 10, 32 << 10]);
+    let cost = cost_of_selection(rung, n, half);
+    let [pass] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    pass.has_barriers(3);
+    assert_eq!(cost.clears, 2);
+    // The count is one word more; states are atomic accesses.
+    assert_eq!((pass.read, pass.written), (4 * u64::from(n), 4 * (selected + 1)));
 }
 
 #[test]

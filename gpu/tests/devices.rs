@@ -6,7 +6,7 @@ mod common;
 use common::Buffer;
 use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::sort::{Keys, Pairs, Sort};
-use rungs_kernels::ladder::{Ask, Device, Entry, Options, reduce, scan};
+use rungs_kernels::ladder::{Ask, Device, Entry, Options, reduce, scan, select};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::{bitonic, ladders, odd_even};
 use simt::launcher::KNOWN_DEVICES;
@@ -75,7 +75,7 @@ fn sorts_of_pairs_run_where_they_do_not_refuse() {
 }
 
 #[test]
-fn reductions_and_scans_run_where_they_do_not_refuse() {
+fn reductions_scans_and_selections_run_where_they_do_not_refuse() {
     let data = numbers();
     let total = data.iter().fold(0u32, |sum, &x| sum.wrapping_add(x));
     for device in KNOWN_DEVICES {
@@ -98,6 +98,14 @@ fn reductions_and_scans_run_where_they_do_not_refuse() {
             let args = scan::Elements { input: input.view(), output: output.view(), exclusive: false };
             scanner.unwrap().run(&gpu, args).unwrap();
             assert_eq!(output.slice().last(), Some(&total), "{name} on {device:?}");
+        }
+        let below = data.iter().filter(|&&x| x < data[0]).count() as u32;
+        for entry in rungs_kernels::select::LADDER.rungs {
+            let (mut input, mut output) = (Buffer::new(&data, 0), Buffer::poisoned(data.len(), 0));
+            let (mut count, pivot) = (Buffer::poisoned(1, 0), data[0]);
+            let args = select::Items { input: input.view(), output: output.view(), count: count.view(), pivot };
+            entry.selector::<u32>(&gpu, N).unwrap().run(&gpu, args).unwrap();
+            assert_eq!(count.slice(), [below], "{} on {device:?}", entry.rung.name);
         }
     }
 }

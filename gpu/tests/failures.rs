@@ -10,9 +10,10 @@ use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Multiplier as _,
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::ladder::select::Select;
 use rungs_kernels::ladder::sort::{Sort, Width};
 use rungs_kernels::ladder::{Device, Entry, Failed, Launcher, Options, Result, Rung};
-use rungs_kernels::ladder::{cubes, histogram, reduce, scan, sort};
+use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort};
 use rungs_kernels::operator::Operation;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
@@ -115,6 +116,30 @@ where
             let fold = |all, &value| T::combine(operation, all, value);
             let (got, want) = (output.slice()[0], values.iter().fold(T::identity(operation), fold));
             assert!(same(got, want), "{name}, n = {n}, run {run}: {got:?}, not {want:?}");
+            Ok(())
+        }))
+    })
+}
+
+fn selects(entry: &'static Entry<&dyn Select>) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, "u32", MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.selector::<u32>(on, n)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let (values, pivot) = (elements::<u32>(n, run), 1 << 31);
+            let (mut input, mut output) = (Buffer::new(&values, 0), Buffer::poisoned(n as usize, 0));
+            let mut count = Buffer::<u32>::poisoned(1, 0);
+            let args = select::Items { input: input.view(), output: output.view(), count: count.view(), pivot };
+            sequence.run(on, args)?;
+            let mut want: Vec<u32> = values.into_iter().filter(|&x| x < pivot).collect();
+            assert_eq!(count.slice(), [want.len() as u32], "{name}, n = {n}, run {run}");
+            let mut got = output.slice()[..want.len()].to_vec();
+            if !entry.run.is_stable() {
+                got.sort_unstable();
+                want.sort_unstable();
+            }
+            assert!(got == want, "{name}, n = {n}, run {run}");
             Ok(())
         }))
     })
@@ -289,6 +314,7 @@ fn cases() -> Vec<Case> {
     for entry in rungs_kernels::scan::LADDER.rungs {
         cases.extend([scans::<u32>(entry, Operation::Sum), scans::<f64>(entry, Operation::Max)]);
     }
+    cases.extend(rungs_kernels::select::LADDER.rungs.iter().map(|entry| selects(entry)));
     for entry in rungs_kernels::histogram::LADDER.rungs {
         cases.extend([counts::<u8>(entry), counts::<u32>(entry)]);
     }

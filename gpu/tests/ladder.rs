@@ -12,9 +12,10 @@ use rungs_kernels::ladder::sort::{Sort, Width};
 use rungs_kernels::ladder::{
     Device, Failed, Ladder, Launcher, Lengths, MAX_SHARED, Options, Result, Scratch, Sequence,
 };
-use rungs_kernels::ladder::{cubes, histogram, reduce, scan, sort};
+use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::scan::{r5_look_back, r6_look_ahead};
+use rungs_kernels::select::{r3_three_kernels, r4_look_back as selects};
 use rungs_kernels::{bitonic, bubble, ladders, odd_even, radix};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -169,6 +170,17 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let with = |m, of| scan::Elements { input: words.slice(0, m), output: words.slice(0, of), exclusive: true };
         let cases = other_than(n).into_iter().flat_map(|m| [(with(m, n), [m, n]), (with(n, m), [m, n])]);
         check_refuses(entry.rung.name, entry.scanner(&on, n, Operation::Sum), &on, cases.collect());
+    }
+    for entry in rungs_kernels::select::LADDER.rungs {
+        let with = |m, of, count| select::Items {
+            input: words.slice(0, m),
+            output: words.slice(0, of),
+            count: words.slice(0, count),
+            pivot: 7,
+        };
+        let cases = other_than(n).into_iter().flat_map(|m| [(with(m, n, 1), [m, n]), (with(n, m, 1), [m, n])]);
+        let cases = cases.chain([0, 2].map(|count| (with(n, n, count), [count, 1])));
+        check_refuses(entry.rung.name, entry.selector(&on, n), &on, cases.collect());
     }
     for entry in rungs_kernels::histogram::LADDER.rungs {
         let cases = other_than(n).map(|m| (histogram::Keys { keys: words, counts: words.slice(0, m) }, [m, n]));
@@ -329,6 +341,18 @@ fn taken_by_reduce(name: &str, n: u32) -> Taken {
     })
 }
 
+/// For a selection from `n` words.
+fn taken_by_select(name: &str, n: u32) -> Taken {
+    let entry = rungs_kernels::select::LADDER.get(name).unwrap();
+    let make = |on: &dyn Launcher| entry.selector::<u32>(on, n);
+    taken(make, |on| {
+        let (memory, count) = (on.scratch::<u32>(n)?, on.scratch::<u32>(1)?);
+        let view = memory.view();
+        let args = select::Items { input: view, output: view, count: count.view(), pivot: 7 };
+        Ok((args, vec![memory, count]))
+    })
+}
+
 /// For a scan of `n` elements.
 fn taken_by_scan<T: Element>(name: &str, n: u32) -> Taken
 where
@@ -426,4 +450,12 @@ fn scratch_memory_is_as_much_as_heads_say() {
     assert_eq!(taken_by_scan::<i64>("look-back", n).bytes, states(r5_look_back::TILE, 16));
     assert_eq!(taken_by_scan::<f32>("look-ahead", n).bytes, states(r6_look_ahead::tile::<f32>(), 8));
     assert_eq!(taken_by_scan::<i64>("look-ahead", n).bytes, states(r6_look_ahead::tile::<i64>(), 16));
+    for (name, bytes) in [
+        ("global-atomics", 0),
+        ("warp-aggregated", 0),
+        ("three-kernels", 4 * n.div_ceil(r3_three_kernels::TILE) as u64),
+        ("look-back", states(selects::TILE, 8)),
+    ] {
+        assert_eq!(taken_by_select(name, n).bytes, bytes, "{name}");
+    }
 }

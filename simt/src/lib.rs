@@ -83,6 +83,12 @@ pub mod launcher;
 mod live;
 #[cfg(not(target_os = "cuda"))]
 pub use kernel::{Argument, Arguments, Instances, Kernel, Parameters};
+/// On the device every type may be a kernel's argument; the host has checked those that are.
+#[cfg(target_os = "cuda")]
+pub trait Argument {}
+
+#[cfg(target_os = "cuda")]
+impl<T> Argument for T {}
 
 pub use dim::Dim3;
 pub use geometry::Geometry;

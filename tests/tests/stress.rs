@@ -23,7 +23,9 @@ use rungs::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
 use rungs::keys::order_of;
 use rungs_cli::algorithms::{self, Extra, Family, Kind, Operation, Parameters, Problem, Rung, Size, Workload};
 use rungs_kernels::ladder::sort::{Keys, Pairs, Sort};
-use rungs_kernels::ladder::{Device, Entry, Ladder, Launcher, Lengths, Options, Sequence, histogram, reduce, scan};
+use rungs_kernels::ladder::{
+    Device, Entry, Ladder, Launcher, Lengths, Options, Sequence, histogram, reduce, scan, select,
+};
 use simt::tensor_map::{Described, Words};
 use simt::{Geometry, launcher};
 use std::cell::Cell;
@@ -40,6 +42,7 @@ const RUNGS: &[(&str, &[&str])] = &[
     ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs", "either"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
+    ("select", &["three-kernels", "look-back"]),
     ("histogram", &["bank-private"]),
 ];
 
@@ -293,6 +296,23 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
                     sum
                 };
                 [words(all).collect(), words(all).map(add).collect()]
+            })
+        }
+        Kind::Select => {
+            let entry = rungs_kernels::select::LADDER.get(rung.name).ok_or_else(gone)?;
+            let mut selectors: Kept<select::Items<u32>> = Kept::new();
+            let call: Call = Box::new(move |on, _, input, output| {
+                let n = input.len();
+                let (count, output) = (output.slice(n, 1), output.slice(0, n));
+                let args = select::Items { input: input.view(), output, count, pivot: 1 << 31 };
+                Ok(kept(&mut selectors, n as u32, || entry.selector(&engine, n as u32))?.run(on, args)?)
+            });
+            (call, |all| {
+                let mut selected: Vec<u32> = words(all).filter(|&x| x < 1 << 31).collect();
+                let count = selected.len() as u32;
+                // What is behind the selected items stays as it was: filled with one byte.
+                selected.resize(all.len(), u32::from_le_bytes([0xA5; 4]));
+                [words(all).collect(), [selected, vec![count]].concat()]
             })
         }
         Kind::Reduce => {

@@ -39,8 +39,20 @@ const EXAMPLE: &str = "host/tests/book.rs";
 const EXAMPLE_TEST: &str = "fn sort_and_add_up";
 
 /// The order of the ladders on their page. Families that are not named here come last.
-const FAMILIES: &[&str] =
-    &["reduce", "scan", "histogram", "radix", "merge", "bitonic", "odd-even", "bubble", "matmul", "saxpy", "cubes"];
+const FAMILIES: &[&str] = &[
+    "reduce",
+    "scan",
+    "select",
+    "histogram",
+    "radix",
+    "merge",
+    "bitonic",
+    "odd-even",
+    "bubble",
+    "matmul",
+    "saxpy",
+    "cubes",
+];
 
 /// Folders in the folder of results with reports of other devices, each with a page of its own.
 const OTHERS: [(&str, &str); 1] = [("h100", "H100")];

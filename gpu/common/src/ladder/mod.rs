@@ -8,6 +8,7 @@
 //! | [`reduce`] | combines all elements |
 //! | [`scan`] | combines each element with those before it |
 //! | [`histogram`] | counts values |
+//! | [`select`] | moves the items below a pivot to the front |
 //! | [`matmul`] | multiplies matrices |
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
@@ -22,6 +23,7 @@ pub mod reduce;
 mod rung;
 pub mod saxpy;
 pub mod scan;
+pub mod select;
 pub mod sort;
 
 pub use crate::rung;

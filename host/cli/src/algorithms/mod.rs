@@ -16,6 +16,7 @@ mod pairs;
 pub mod reduce;
 pub mod saxpy;
 pub mod scan;
+pub mod select;
 pub mod sort;
 pub mod upload;
 pub mod verify;
@@ -46,6 +47,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         cubes::family(&kernels::cubes::LADDER, Sizes::elements(1 << 18, 1 << 24)),
         reduce::family(&kernels::reduce::LADDER, Sizes::elements(1 << 17, 1 << 26)),
         scan::family(&kernels::scan::LADDER, Sizes::elements(1 << 18, 1 << 24)),
+        select::family(&kernels::select::LADDER, Sizes::elements(1 << 18, 1 << 26)),
         histogram::family(&kernels::histogram::LADDER, Sizes::elements(1 << 18, 1 << 28)),
         saxpy::family(&kernels::saxpy::LADDER, Sizes::elements(1 << 18, 1 << 26)),
     ]
@@ -60,6 +62,8 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys of 32 bits by <", kernels::sorts::by_order::merge_by_less::Kernels::NAMES),
     ("sorts keys of 64 bits by <", kernels::sorts::by_order::merge_by_less_u64::Kernels::NAMES),
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
+    ("selects and partitions", kernels::selections::kernels::KERNELS),
+    ("combines runs of equal keys", kernels::selections::by_key::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
     ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
@@ -111,6 +115,8 @@ pub enum Kind {
     Reduce,
     /// Combine each element with those before it.
     Scan,
+    /// Move the elements below a pivot to the front.
+    Select,
     /// Count values.
     Histogram,
     /// Compute y = a·x + y.

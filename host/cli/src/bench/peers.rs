@@ -413,6 +413,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
         Kind::Sort => Some(format!("cub_radix_sort_keys_{dtype}")),
         Kind::Scan => Some(format!("cub_{kind}_{operation}_{dtype}")),
         Kind::Reduce => Some(format!("cub_reduce_{operation}_{dtype}")),
+        Kind::Select => Some(format!("cub_select_if_{dtype}")),
         Kind::Histogram => Some(format!("cub_histogram_{dtype}")),
         Kind::Matmul => Some(
             match dtype {

@@ -1,0 +1,87 @@
+//! # Select, one global atomic per warp
+//!
+//! **Idea.** The lanes of a warp vote. One lane takes as many places as items are selected, with one atomic addition,
+//! and tells the others where those places begin. A lane's own place is there, behind the selected items of the lanes
+//! below it.
+//!
+//! **Changed from the rung before.** A ballot counts the selected items of 32 lanes; one atomic addition reserves
+//! places for all of them. Selected items of a warp stand side by side, so their stores combine.
+//!
+//! **Bottleneck.** Still one atomic address for the whole grid, now with up to 32 times fewer additions, and an order
+//! that depends on the schedule. The next rung has no atomics, and keeps the order.
+//!
+//! **Cost.** One global atomic per warp that selects an item; one read of each item and one write of each selected one;
+//! no barrier; one launch, and the clearing of the count before it.
+//!
+//! **Threads.** One thread per item; neighbouring threads read neighbouring items.
+//!
+//! **Limits.** Any n. Items of a warp keep their order; the order of the warps may differ from run to run.
+//!
+//! **Source.** A. Adinetz, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics", NVIDIA (2014). Changed:
+//! all lanes of the warp vote, those past the end too.
+
+use super::{below, lanes_before};
+use simt::atomic::{Order::Relaxed, Scope::Device};
+use simt::warp::{self, FULL};
+use simt::{Argument, Global, Scalar, kernel, thread};
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+
+/// Blocks for `n` items, one thread per item.
+pub const fn grid(n: u32) -> u32 {
+    n.div_ceil(BLOCK)
+}
+
+/// Writes the items below the pivot to `output` and adds their number to `count`, which is zero before.
+#[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64]))]
+pub fn select_warp_aggregated<T: Scalar + Argument>(input: Global<T>, output: Global<T>, count: Global<u32>, pivot: T) {
+    let (lane, item) = (warp::lane_id(), below(input, thread::index_1d(), pivot));
+    // Lanes past the end vote too: a warp operation needs all lanes of its mask.
+    let selected = warp::ballot(FULL, item.is_some());
+    if selected == 0 {
+        return;
+    }
+    let mut first = 0;
+    if lane == 0 {
+        // Atomic: every warp of the grid may be taking places.
+        first = count.fetch_add(0, selected.count_ones(), Relaxed, Device);
+    }
+    first = warp::shuffle(FULL, first, 0);
+    if let Some(item) = item {
+        output.set(first + lanes_before(selected, lane), item);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the count cleared, then the kernel.
+
+    use super::*;
+    use rungs_common::ladder::select::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Select> =
+        rung!("r2_warp_aggregated.rs", [select_warp_aggregated]).with_tiles(&[BLOCK as u64]).run_by(&WarpAggregated);
+
+    struct WarpAggregated;
+
+    impl Select for WarpAggregated {
+        fn is_stable(&self) -> bool {
+            false
+        }
+    }
+
+    impl<T: Scalar + Argument> Selects<T> for WarpAggregated
+    where
+        select_warp_aggregated<T>: Kernel<Args = (Global<T>, Global<T>, Global<u32>, T)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
+            Ok(Box::new(move |on, Items { input, output, count, pivot }| {
+                on.clear(count)?;
+                let kernel = select_warp_aggregated::<T>::default();
+                on.launch(kernel, Geometry::linear(grid(n), BLOCK), (input, output, count, pivot))
+            }))
+        }
+    }
+}
