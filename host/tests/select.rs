@@ -1,7 +1,8 @@
-//! Selections, partitions and runs of vectors on the simulator, with a functor of this file, against the host's.
+//! Selections, partitions and runs of vectors against the host's, on a GPU where there is one; those by a functor of
+//! this file on the simulator, which needs no PTX of it.
 
 use rungs::data::{Distribution, Element};
-use rungs::engine::Engine;
+use rungs::engine::{DeviceChoice, Engine};
 use rungs::vec::DeviceVec;
 use rungs::vec::select::{Combines, SelectWord};
 use rungs::{Error, Operation};
@@ -12,6 +13,17 @@ use std::ops::{Bound, RangeBounds};
 
 /// Sizes around tiles of 2816 and 4096.
 const SIZES: &[usize] = &[0, 1, 2, 33, 1009, 2815, 2817, 4095, 4096, 4097, 20_011];
+
+/// A GPU, or else the simulator.
+fn engine() -> Engine {
+    Engine::open(DeviceChoice::Auto).unwrap()
+}
+
+/// Sizes that do not take long.
+fn sizes(engine: &Engine) -> Vec<usize> {
+    let large = (!engine.is_simulator()).then_some(3_000_017);
+    SIZES.iter().copied().chain(large).collect()
+}
 
 /// Whether a number is odd.
 #[simt::argument]
@@ -95,8 +107,8 @@ fn check_ranges<T: Element + Scalar>()
 where
     T::Word: SelectWord,
 {
-    let engine = Engine::simulator();
-    for &n in SIZES {
+    let engine = engine();
+    for n in sizes(&engine) {
         for distribution in [Distribution::Uniform, Distribution::Special, Distribution::Few] {
             let data = distribution.keys::<T>(n as u64, 7).unwrap();
             let [a, b] = [1, 3].map(|quarter| T::at(quarter << 62));
@@ -130,7 +142,7 @@ fn elements_between_bounds() {
 
 #[test]
 fn the_place_of_nan_is_that_of_the_total_order() {
-    let engine = Engine::simulator();
+    let engine = engine();
     let vec = DeviceVec::from_slice(&engine, &[f32::NAN, -0.0, 0.0, 1.0, -f32::NAN, f32::INFINITY]).unwrap();
     let of = |range: (Bound<f32>, Bound<f32>)| vec.select_between(range).unwrap().count().unwrap();
     assert_eq!(of((Bound::Included(0.0), Bound::Unbounded)), 4);
@@ -140,24 +152,35 @@ fn the_place_of_nan_is_that_of_the_total_order() {
 }
 
 #[test]
-fn elements_by_flags_and_by_a_functor() {
+fn elements_by_flags() {
+    let engine = engine();
+    for n in sizes(&engine) {
+        let data = Distribution::Uniform.keys::<u32>(n as u64, 3).unwrap();
+        let (odds, evens): (Vec<u32>, Vec<u32>) = data.iter().partition(|&&x| x % 2 == 1);
+        let vec = DeviceVec::from_slice(&engine, &data).unwrap();
+        let flags = DeviceVec::generate(&engine, n, |i| (data[i] % 2) as u8 * 128).unwrap();
+        assert_eq!(vec.select_flagged(&flags).unwrap().to_vec().unwrap(), odds);
+        let (kept, rest) = vec.partition_flagged(&flags).unwrap();
+        assert_eq!((kept.to_vec().unwrap(), rest.to_vec().unwrap()), (odds.clone(), evens));
+        // Bytes and doubles move as well.
+        let doubles = DeviceVec::generate(&engine, n, |i| data[i] as f64).unwrap();
+        let of_doubles: Vec<f64> = odds.iter().map(|&x| x as f64).collect();
+        assert_eq!(doubles.select_flagged(&flags).unwrap().to_vec().unwrap(), of_doubles);
+        let bytes = flags.select_flagged(&flags).unwrap().to_vec().unwrap();
+        assert_eq!(bytes, vec![128; odds.len()]);
+    }
+}
+
+#[test]
+fn elements_by_a_functor() {
     let engine = Engine::simulator();
     for &n in SIZES {
         let data = Distribution::Uniform.keys::<u32>(n as u64, 3).unwrap();
         let (odds, evens): (Vec<u32>, Vec<u32>) = data.iter().partition(|&&x| x % 2 == 1);
         let vec = DeviceVec::from_slice(&engine, &data).unwrap();
-        let flags = DeviceVec::generate(&engine, n, |i| (data[i] % 2) as u8 * 128).unwrap();
         assert_eq!(vec.select_if(odd, Odd).unwrap().to_vec().unwrap(), odds);
-        assert_eq!(vec.select_flagged(&flags).unwrap().to_vec().unwrap(), odds);
-        for (kept, rest) in [vec.partition_if(odd_and_even, Odd).unwrap(), vec.partition_flagged(&flags).unwrap()] {
-            assert_eq!(kept.to_vec().unwrap(), odds);
-            assert_eq!(rest.to_vec().unwrap(), evens);
-        }
-        // Bytes and doubles move as well.
-        let doubles = DeviceVec::generate(&engine, n, |i| data[i] as f64).unwrap();
-        let of_doubles: Vec<f64> = odds.iter().map(|&x| x as f64).collect();
-        assert_eq!(doubles.select_flagged(&flags).unwrap().to_vec().unwrap(), of_doubles);
-        assert!(flags.select_flagged(&flags).unwrap().to_vec().unwrap().iter().all(|&x| x == 128));
+        let (kept, rest) = vec.partition_if(odd_and_even, Odd).unwrap();
+        assert_eq!((kept.to_vec().unwrap(), rest.to_vec().unwrap()), (odds, evens));
     }
 }
 
@@ -179,8 +202,8 @@ fn check_runs<K: Element + Scalar>()
 where
     K::Word: SelectWord + Combines<i64> + Combines<f32>,
 {
-    let engine = Engine::simulator();
-    for &n in SIZES {
+    let engine = engine();
+    for n in sizes(&engine) {
         for distribution in [Distribution::Equal, Distribution::Two, Distribution::Special, Distribution::Uniform] {
             let mut keys = distribution.keys::<K>(n as u64, 5).unwrap();
             keys.sort_by_key(|key| key.to_word());
@@ -235,7 +258,7 @@ fn a_chain_knows_its_length_on_the_device_alone() {
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    let engine = Engine::simulator();
+    let engine = engine();
     let vec = DeviceVec::from_slice(&engine, &[1u32, 2, 3]).unwrap();
     let refused = |result: Result<(), Error>, words: &str| {
         let Err(Error::Usage(why)) = result else { panic!("{result:?}") };
