@@ -19,6 +19,7 @@ mod registry;
 mod rust_cuda;
 mod setup;
 mod shell;
+mod systems;
 mod table;
 mod tables;
 mod test;

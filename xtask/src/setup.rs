@@ -28,8 +28,8 @@ struct Need {
 }
 
 const NEEDS: &[Need] = &[
-    Need { name: "rustfmt", find: || cargo_tool("fmt"), install: || component("rustfmt") },
-    Need { name: "clippy", find: || cargo_tool("clippy"), install: || component("clippy") },
+    Need { name: "rustfmt", find: || cargo_tool("fmt"), install: || rustup(&["component", "add", "rustfmt"]) },
+    Need { name: "clippy", find: || cargo_tool("clippy"), install: || rustup(&["component", "add", "clippy"]) },
     Need { name: "device toolchain", find: device_toolchain, install: install_device_toolchain },
     Need { name: "ptxas", find: ptxas, install: install_ptxas },
 ];
@@ -83,15 +83,15 @@ fn ptxas() -> Result<String> {
     Ok(format!("CUDA {}, {}", ptxas.release, ptxas.path.display()))
 }
 
-/// A component of the toolchain that rustup uses in this workspace.
-fn component(name: &str) -> Result<()> {
-    let mut command = shell::command("rustup", &["component", "add", name]);
+/// What rustup adds to the toolchain that it uses in this workspace.
+pub fn rustup(args: &[&str]) -> Result<()> {
+    let mut command = shell::command("rustup", args);
     command.env("RUST_BACKTRACE", "0");
-    shell::run_within(RUSTUP_LIMIT, command).with_context(|| format!("rustup cannot add {name}"))
+    shell::run_within(RUSTUP_LIMIT, command).with_context(|| format!("rustup cannot do {}", args.join(" ")))
 }
 
 fn install_device_toolchain() -> Result<()> {
-    let Err(why) = component("rust-src") else { return Ok(()) };
+    let Err(why) = rustup(&["component", "add", "rust-src"]) else { return Ok(()) };
     println!("{why:#}; trying Debian's packages");
     apt(DEBIAN_TOOLCHAIN)
 }

@@ -2,7 +2,7 @@
 //! fail.
 
 use crate::{book, browser, build_ptx, check_ptx, exercises, families, fuzz, own_kernel, packages, program, project};
-use crate::{setup, shell, table, test_rung};
+use crate::{setup, shell, systems, table, test_rung};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::fs;
@@ -91,6 +91,8 @@ const STEPS: &[Step] = &[
     step("own-kernel", Part::All, "examples/own-kernel, as a crate elsewhere", |_| own_kernel::run()),
     step("exercises", Part::All, "solutions pass, stubs and wrong answers fail", |_| exercises::test()),
     step("packages", Part::All, "each package compiles from the files that would be published", |_| packages::check()),
+    step("systems", Part::All, "what needs no GPU compiles for macOS and Windows", |_| systems::check())
+        .unless(systems::missing),
     step("fuzz", Part::All, "the fuzz targets, for some seconds", |_| fuzz::test()).unless(fuzz::missing),
     step("checks", Part::Short, "trials of the touched families, checked under 4 schedules", |_| checks()),
     // Last, so that the summary of the test runner is the last that is printed.

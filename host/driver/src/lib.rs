@@ -4,7 +4,7 @@
 //! even start where there is no driver. This crate defines those names itself: each function jumps through a slot, and
 //! [`load`] or the first call of `cuInit` opens the driver and fills the slots. Until then, and for a function that an
 //! older driver lacks, a call returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines
-//! with and without a driver.
+//! with and without a driver. On systems other than Linux on x86-64 and AArch64 there is never one.
 //!
 //! Three kinds of calls go through the slots: cust's own; those of this crate (`launch`, `jit_error`, …) that cust
 //! lacks; and [`objects`], which stand for cust in a program that is built without it.
@@ -54,6 +54,7 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The loader's messages are in `tried`, for `rungs doctor`.
         match &self.stub {
+            None if !slots::REACHED => write!(f, "the CUDA driver is reached on Linux only, on x86-64 and AArch64"),
             None => write!(f, "no CUDA driver was found (no {} on this machine)", NAMES[0]),
             Some(stub) => write!(
                 f,
@@ -76,7 +77,7 @@ impl Error for Missing {}
 /// [`Missing`] if no driver can be opened; the functions then keep returning [`Status::STUB_LIBRARY`].
 pub fn load() -> Result<(), Missing> {
     static LOADED: OnceLock<Result<(), Missing>> = OnceLock::new();
-    LOADED.get_or_init(|| open(&NAMES)).clone()
+    LOADED.get_or_init(|| open(if slots::REACHED { &NAMES } else { &[] })).clone()
 }
 
 /// Opens the first of `names` that is a CUDA driver and fills the slots from it.

@@ -6,8 +6,8 @@ use std::mem::transmute;
 use std::ptr::fn_addr_eq;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-compile_error!("the CUDA driver is reached on Linux only, on x86-64 or AArch64");
+/// Whether there are jumps for this system; elsewhere a function of the driver's name is there and unavailable.
+pub const REACHED: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")));
 
 /// The target of an empty slot. It takes no arguments, and by the C calling convention those of any other function may
 /// be passed to it: the caller owns them, in registers and on the stack alike.
@@ -47,25 +47,33 @@ macro_rules! functions {
         }
 
         mod jump {
-            use super::slot;
             $(
                 // SAFETY: the name is the driver's, and the driver itself is never linked, so it is defined once. The
                 // body jumps without touching an argument register or the stack: what it jumps to sees the caller's
                 // call, whatever its parameters are.
+                #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 #[allow(non_snake_case)]
                 unsafe extern "C" fn $name() {
                     #[cfg(target_arch = "x86_64")]
-                    core::arch::naked_asm!("jmp qword ptr [rip + {slot}]", slot = sym slot::$name);
+                    core::arch::naked_asm!("jmp qword ptr [rip + {slot}]", slot = sym super::slot::$name);
                     // x16 is the register that the calling convention leaves to such jumps.
                     #[cfg(target_arch = "aarch64")]
                     core::arch::naked_asm!(
                         "adrp x16, {slot}",
                         "ldr x16, [x16, :lo12:{slot}]",
                         "br x16",
-                        slot = sym slot::$name
+                        slot = sym super::slot::$name
                     );
+                }
+
+                // SAFETY: defined once, as above; a C function may be passed arguments that it does not read.
+                #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+                #[unsafe(no_mangle)]
+                #[allow(non_snake_case)]
+                extern "C" fn $name() -> u32 {
+                    super::unavailable()
                 }
             )*
         }

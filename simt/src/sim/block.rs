@@ -35,6 +35,7 @@ pub(super) type Vector = [u32; 3];
 const BARRIERS: usize = 16;
 
 /// Bytes below a stack that are certainly not accessible: the smallest page.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the signal handler of Linux asks"))]
 const GUARD: usize = 4 << 10;
 
 /// The byte that fills shared memory when a block begins, unlike any data of a kernel.
@@ -647,6 +648,7 @@ impl Block {
 
     /// If the access at `address` that the system refused, with that stack pointer, is an overflow of the running
     /// thread's stack, returns the means to end the thread. A signal handler calls this.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the signal handler of Linux asks"))]
     pub(super) fn overflow(&self, address: usize, stack_pointer: usize) -> Option<CoroutineTrapHandler<()>> {
         let thread = self.current.get();
         let exit = self.exits[thread].get()?;

@@ -3,14 +3,14 @@
 //! [`Package::at`] reads the package with the kernels, [`Toolchain::find`] looks for a Rust that can compile for a GPU,
 //! [`build`] and [`build_all`] run it and finish the text ([`ptx::finish`]). [`embed_from_build_script`] does all of it
 //! for a program that carries its PTX inside. The program itself needs no more than to read it: it depends on this
-//! package without the feature `compile`, its build script with it.
+//! package without its features, its build script with `embed`.
 
 mod arch;
 #[cfg(feature = "compile")]
 mod build;
 #[cfg(feature = "compile")]
 mod convergence;
-#[cfg(feature = "compile")]
+#[cfg(feature = "embed")]
 mod embed;
 #[cfg(feature = "compile")]
 mod package;
@@ -26,7 +26,7 @@ mod toolchain;
 pub use arch::Arch;
 #[cfg(feature = "compile")]
 pub use build::{BuildError, Options, Ptx, build, build_all};
-#[cfg(feature = "compile")]
+#[cfg(feature = "embed")]
 pub use embed::{
     ARCHES_VARIABLE, DEFAULT_ARCHES, RELEASE_ARCHES, embed_from_build_script, embed_packed_from_build_script,
     ptx_dir_variable, target_dir_above,

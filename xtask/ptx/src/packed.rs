@@ -1,13 +1,15 @@
 //! Texts compressed by a build script for its program.
 
-use std::io;
+use ruzstd::decoding::StreamingDecoder;
+use std::io::{self, Read};
 
-/// Compresses a text. Kernels of several types are alike but megabytes apart, so the window is as large as the text.
-#[cfg(feature = "compile")]
+/// Compresses a text. Kernels of several types are alike but megabytes apart, so the window is large; larger
+/// ones [`unpack`] refuses.
+#[cfg(feature = "embed")]
 pub(crate) fn pack(text: &str) -> io::Result<Vec<u8>> {
     let mut packer = zstd::bulk::Compressor::new(12)?;
     packer.long_distance_matching(true)?;
-    packer.window_log(27)?;
+    packer.window_log(26)?;
     packer.compress(text.as_bytes())
 }
 
@@ -17,17 +19,15 @@ pub(crate) fn pack(text: &str) -> io::Result<Vec<u8>> {
 /// For other bytes.
 pub fn unpack(packed: &[u8]) -> String {
     let unpacked = || -> io::Result<Vec<u8>> {
-        let mut unpacker = zstd::stream::Decoder::new(packed)?;
-        unpacker.window_log_max(27)?;
         let mut text = vec![];
-        io::Read::read_to_end(&mut unpacker, &mut text)?;
+        StreamingDecoder::new(packed).map_err(io::Error::other)?.read_to_end(&mut text)?;
         Ok(text)
     };
     let text = unpacked().unwrap_or_else(|e| panic!("the program's PTX cannot be unpacked: {e}"));
     String::from_utf8(text).expect("PTX is text")
 }
 
-#[cfg(all(test, feature = "compile"))]
+#[cfg(all(test, feature = "embed"))]
 mod tests {
     use super::*;
 

@@ -127,6 +127,11 @@ pub fn compiler(text: &str) -> Option<&str> {
     text.lines().next()?.strip_prefix(COMPILED_BY)
 }
 
+/// The architecture that a text is for.
+pub fn target(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix(".target "))?.split([',', ' ']).next()
+}
+
 /// The kernels in their order.
 pub fn entries(text: &str) -> Vec<Entry> {
     let heads: Vec<_> = heads(text).collect();

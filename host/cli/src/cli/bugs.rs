@@ -266,9 +266,10 @@ pub(super) fn engine_with(ptx: Option<&PathBuf>, common: &Common) -> Result<Engi
                 _ => return Err(Error::Usage("--ptx has kernels for a GPU: --device cuda".into())),
             };
             let text = std::fs::read_to_string(path).map_err(|e| Error::reading(path.display(), &e))?;
-            let arch = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let arch = rungs_ptx::ptx::target(&text)
+                .ok_or_else(|| Error::Usage(format!("{} is no PTX: it has no .target", path.display())))?;
             // These kernels alone: those of the rungs are many, and a driver compiles all that an engine has.
-            Engine::of_kernels(ordinal, &[(&arch, &text)])
+            Engine::of_kernels(ordinal, &[(arch, &text)])
         }
         None => common.engine(),
     }

@@ -727,13 +727,14 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
 }
 
 /// Gives a file the owner and the group of another, where the process may do that.
+#[cfg(unix)]
 fn give(file: &File, about: &Metadata) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, fchown};
-        let _ = fchown(file, Some(about.uid()), Some(about.gid()));
-    }
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let _ = fchown(file, Some(about.uid()), Some(about.gid()));
 }
+
+#[cfg(not(unix))]
+fn give(_: &File, _: &Metadata) {}
 
 #[cfg(test)]
 #[path = "file_tests.rs"]

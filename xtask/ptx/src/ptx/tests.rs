@@ -220,3 +220,10 @@ fn texts_that_do_not_go_together_are_not_joined() {
     }
     assert!(join([].into_iter()).is_err());
 }
+
+#[test]
+fn the_target_is_that_of_the_text() {
+    assert_eq!(target("//\n.version 8.0\n.target sm_90a, debug\n"), Some("sm_90a"));
+    assert_eq!(target(".target sm_80\n"), Some("sm_80"));
+    assert_eq!(target("no PTX"), None);
+}
