@@ -216,7 +216,7 @@ where
             let of_device = DeviceVec::from_slice(&engine, &values).unwrap();
             for operation in Operation::ALL {
                 let combine: fn(i64, i64) -> i64 = match operation {
-                    Operation::Sum => |a, b| a + b,
+                    Operation::Sum => i64::wrapping_add,
                     Operation::Min => |a, b| a.min(b),
                     Operation::Max => |a, b| a.max(b),
                 };

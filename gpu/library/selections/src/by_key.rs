@@ -35,6 +35,9 @@ const NUMBER: u32 = SUMS + 2 * (WARPS as u32 + 1);
 const WORDS: u32 = 36;
 const _: () = assert!(COUNTS + (WARPS as u32) < SUMS && NUMBER < WORDS && WORDS.is_multiple_of(2));
 
+/// Bytes that ptxas may spill: for compute capability 8.0 it keeps to 80 registers, so that three blocks share an SM.
+const MAX_SPILLS: u32 = 8;
+
 /// Blocks for `n` elements, one per tile.
 pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
@@ -55,7 +58,7 @@ pub const fn shared_bytes<K, V>() -> u32 {
 
 /// Writes the key of each run to `unique`, its values, combined, to `sums`, and the number of runs to `count`, which is
 /// zero before.
-#[kernel(max_threads = BLOCK, instances([u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
+#[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances([u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn reduce_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
     values: Global<V>,
@@ -70,7 +73,7 @@ pub fn reduce_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
 
 /// Writes the key of each run to `unique`, its length to `lengths`, and the number of runs to `count`, which is zero
 /// before.
-#[kernel(max_threads = BLOCK, instances(run_lengths_u32: <u32>, run_lengths_u64: <u64>))]
+#[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(run_lengths_u32: <u32>, run_lengths_u64: <u64>))]
 pub fn run_lengths<K: Scalar>(
     keys: Global<K>,
     limit: Global<u32>,

@@ -224,7 +224,7 @@ fn table(judged: &[Judged], format: Format) -> Result<()> {
         "race",
         "reported",
         "GPU shows",
-        "weak",
+        "weak on GPU",
     ];
     let with_gpu = judged.iter().any(|test| test.on_gpu.is_some());
     let mut grid = Grid::new(&columns[..if with_gpu { 10 } else { 8 }], &[1, 2, 3, 4, 5, 8, 9]);
