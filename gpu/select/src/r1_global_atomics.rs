@@ -6,7 +6,8 @@
 //! **Changed from the rung before.** First rung.
 //!
 //! **Bottleneck.** All atomic additions go to one address, and the L2 cache does them one after another. The next rung
-//! makes one addition for all selected items of a warp.
+//! makes one addition for all selected items of a warp. On a GPU this rung does so too: ptxas sees that all lanes add
+//! one to one address, and writes a vote and a single addition (in SASS `VOTEU`, `POPC`, `ATOMG`).
 //!
 //! **Cost.** One global atomic per selected item; one read of each item and one write of each selected one; no barrier;
 //! one launch, and the clearing of the count before it.
