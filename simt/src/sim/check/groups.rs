@@ -3,7 +3,7 @@
 //! The warps come to such a call at different times, and none need wait for the others; but all have to make the same
 //! calls in the same order. So each warp's calls are compared with those of the warp that is ahead.
 
-use super::finding::Kind;
+use super::super::finding::Kind;
 use super::session::Session;
 use super::state::BlockState;
 use std::collections::VecDeque;

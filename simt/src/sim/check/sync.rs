@@ -1,10 +1,11 @@
 //! What orders accesses: barriers, warp barriers, atomics, fences, barriers in shared memory and the copies they count.
 
+use super::super::finding::{Kind, Memory};
+use super::super::map::Map;
 use super::super::observe::{AccessKind, Space};
 use super::clock::{Clock, Known, Place, merge};
-use super::finding::{Kind, Memory};
 use super::session::{LAUNCHER, Session, Touch, Use};
-use super::shadow::{Cell, Map, Way};
+use super::shadow::{Cell, Way};
 use super::state::BlockState;
 use crate::machine::{Order, Scope};
 use std::panic::Location;
