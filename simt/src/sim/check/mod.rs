@@ -10,6 +10,7 @@
 //!
 //! What lies outside of the model is not modelled ([`NOT_MODELLED`]), and never called right.
 
+mod carried;
 mod clock;
 mod fault;
 mod groups;

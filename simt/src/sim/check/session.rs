@@ -3,6 +3,7 @@
 use super::super::finding::{Finding, Kind, Memory, Side};
 use super::super::map::Map;
 use super::super::observe::{AccessKind, Space};
+use super::carried::{Chain, Engines, Word};
 use super::clock::{Clock, Known, Place};
 use super::missing::Missing;
 use super::report::{Check, Report};
@@ -12,7 +13,6 @@ use super::shadow::{
 };
 use super::sites::Sites;
 use super::state::{BlockState, Launch};
-use super::sync::{Chain, Engines, Word};
 use crate::Dim3;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;

@@ -3,10 +3,9 @@
 use super::super::finding::{Element, Memory};
 use super::super::map::Map;
 use super::super::observe::Space;
+use super::carried::{Chain, Engines, Group, Mbarrier, Observed, Released, Word};
 use super::clock::{Clock, Known};
-use super::groups::Group;
 use super::shadow::Shadow;
-use super::sync::{Chain, Engines, Mbarrier, Observed, Released, Word};
 use crate::Dim3;
 use std::ops::Range;
 use std::panic::Location;
