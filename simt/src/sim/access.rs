@@ -120,12 +120,12 @@ pub(super) unsafe fn atomic<T: AtomicScalar>(
     order: Order,
     scope: Scope,
 ) -> T {
-    let (order, scope) = mutant::weakened(order, scope);
     if op == Operation::Load {
         // A thread that loads atomically may be waiting for another thread's store: the others run.
         here().spin();
     }
     if watchdog::looks() {
+        let (order, scope) = mutant::weakened(order, scope);
         here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
         // SAFETY: passed on.
         unsafe { look_at_atomic(op, p, space, address, order, scope) }

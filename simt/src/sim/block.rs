@@ -255,7 +255,7 @@ impl Block {
     #[inline(always)]
     #[track_caller]
     pub(super) fn sync(&self, id: usize, expected: Option<u32>, vote: bool) -> u32 {
-        let (quick, place) = (id == 0 && !self.watchers.counts(), Location::caller());
+        let (quick, place) = (id == 0 && !self.watchers.looks_at_arrivals(), Location::caller());
         let state = if quick && self.barriers.arrives_quickly(&self.threads, vote, place) {
             State::AtBarrier(0)
         } else {

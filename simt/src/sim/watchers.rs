@@ -4,6 +4,7 @@
 //! its own, and knows neither the block nor the scheduler.
 
 use super::check::{self, BlockState, Session};
+use super::mutant;
 use super::observe::{self, AccessKind, Event, Space};
 use super::stats::{Collector, Instruction, What};
 use crate::scalar::Scalar;
@@ -18,6 +19,8 @@ pub(super) struct Watchers {
     threads: usize,
     /// The number of the block in its grid.
     number: Cell<u32>,
+    /// Whether arrivals at barriers are counted, or a mutant may be without the barrier.
+    arrivals: bool,
     /// What the threads do, where that is counted.
     stats: Option<Collector>,
     /// The block's part of a running check; null where there is none.
@@ -27,7 +30,8 @@ pub(super) struct Watchers {
 impl Watchers {
     pub(super) fn new(threads: usize, counted: bool) -> Self {
         let stats = counted.then(|| Collector::new(threads));
-        Self { threads, number: Cell::new(0), stats, checked: Cell::new(std::ptr::null_mut()) }
+        let arrivals = counted || mutant::active();
+        Self { threads, number: Cell::new(0), arrivals, stats, checked: Cell::new(std::ptr::null_mut()) }
     }
 
     /// Whether there may be any: then all accesses are examined.
@@ -100,6 +104,12 @@ impl Watchers {
             self.pack(thread, from.0, AccessKind::Read, from.1 + u64::from(at), words);
             self.pack(thread, to.0, AccessKind::Write, to.1 + u64::from(at), words);
         }
+    }
+
+    /// Whether each arrival at a barrier is looked at.
+    #[inline(always)]
+    pub(super) fn looks_at_arrivals(&self) -> bool {
+        self.arrivals
     }
 
     /// Whether accesses are counted.
