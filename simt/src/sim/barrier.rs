@@ -57,6 +57,7 @@ impl Barriers {
     ///
     /// # Errors
     /// What is wrong if others wait elsewhere, or for other numbers of threads.
+    #[inline(always)]
     pub(super) fn arrive(
         &self,
         threads: &Threads,

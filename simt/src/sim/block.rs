@@ -217,11 +217,11 @@ impl Block {
     #[inline(always)]
     #[track_caller]
     pub(super) fn shared(&self, address: u32, bytes: u32) -> *mut u8 {
-        let Some(pointer) = self.memory.pointer(address, bytes) else {
+        if !self.memory.holds(address, bytes) {
             self.mistake(Kind::OutOfBounds);
             panic!("shared address {address} is outside of the block's {} bytes", self.memory.bytes());
-        };
-        pointer
+        }
+        self.memory.pointer(address)
     }
 
     /// The address of a static array, assigned at the first request of a thread.

@@ -1,6 +1,6 @@
 //! The simulator: kernels on the CPU, thread by thread, where there is no GPU.
 //!
-//! The threads of a block are coroutines on one thread of the host. A barrier is a yield: the scheduler (block.rs)
+//! The threads of a block are coroutines on one thread of the host. A barrier is a yield: the scheduler (schedule.rs)
 //! resumes each thread in turn until it waits, and lets all continue when the last has arrived. Blocks run side by side
 //! on the host's cores ([`launch`]), started in the order of their index, so a kernel that waits for blocks before it
 //! (look-back) makes progress.

@@ -37,12 +37,17 @@ impl SharedMemory {
         self.bytes.get()
     }
 
-    /// A pointer to `bytes` bytes, if they are all inside.
+    /// Whether `bytes` bytes from an address on are all inside.
     #[inline(always)]
-    pub(super) fn pointer(&self, address: u32, bytes: u32) -> Option<*mut u8> {
-        let inside = address as u64 + bytes as u64 <= self.bytes.get() as u64;
-        // SAFETY: there are MAX_SHARED bytes, and `self.bytes` never exceeds that.
-        inside.then(|| unsafe { (*self.words.get()).as_mut_ptr().cast::<u8>().add(address as usize) })
+    pub(super) fn holds(&self, address: u32, bytes: u32) -> bool {
+        address as u64 + bytes as u64 <= self.bytes.get() as u64
+    }
+
+    /// A pointer to an address that is inside.
+    #[inline(always)]
+    pub(super) fn pointer(&self, address: u32) -> *mut u8 {
+        // SAFETY: the vector is changed by `reset` alone, which has it to itself; this reference to it ends here.
+        unsafe { (*self.words.get()).as_mut_ptr().cast::<u8>().wrapping_add(address as usize) }
     }
 
     /// The address of a static array, and whether it is assigned by this call: the first for the array.
