@@ -102,7 +102,7 @@ fn absolute(module: &[String], path: &[String], modules: &BTreeMap<Names, File>)
 fn resolved(path: &[String], exports: &BTreeMap<Names, Names>, modules: &BTreeMap<Names, File>) -> Names {
     let mut at = vec![];
     for (i, name) in path.iter().enumerate() {
-        let next = [&at[..], &[name.clone()]].concat();
+        let next = [&at[..], std::slice::from_ref(name)].concat();
         match exports.get(&next) {
             _ if modules.contains_key(&next) => at = next,
             Some(from) => return resolved(&[&from[..], &path[i + 1..]].concat(), exports, modules),
@@ -122,7 +122,7 @@ fn uses() -> BTreeMap<String, BTreeSet<String>> {
     for (module, file) in &modules {
         for (name, path, _) in file.imports.iter().filter(|(_, _, exported)| *exported) {
             if let Some(path) = absolute(module, path, &modules) {
-                exports.entry([&module[..], &[name.clone()]].concat()).or_insert(path);
+                exports.entry([&module[..], std::slice::from_ref(name)].concat()).or_insert(path);
             }
         }
     }

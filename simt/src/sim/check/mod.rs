@@ -97,8 +97,8 @@ pub(super) fn freed(address: *const u8) {
 }
 
 /// Tells the check, if there is one, that the launches so far should have written all elements of a view: each element
-/// that they did not write is a finding ([`Kind::Unwritten`]). What the host wrote before does not count; what the
-/// launcher cleared does.
+/// that they did not write is a finding ([`Kind::Unwritten`](super::Kind::Unwritten)). What the host wrote before does
+/// not count; what the launcher cleared does.
 pub fn expect_written<T: Scalar>(view: Global<T>) {
     if let Some(session) = active() {
         session.expect_written(view.as_ptr() as u64, view.len(), size_of::<T>() as u32);

@@ -17,7 +17,7 @@ pub struct Check {
     pub schedules: u32,
     /// Whether two threads may write the same value to a word without an order between them.
     pub allow_same_value: bool,
-    /// Choices in which a schedule may differ from the plain one. [`shortest`] lowers it.
+    /// Choices in which a schedule may differ from the plain one. [`shortest`](super::super::shortest) lowers it.
     pub choices: u32,
 }
 
