@@ -29,8 +29,8 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// Refuses a launch with views of memory that is gone. An observer is the user's code, which may free memory: behind
-    /// each call of one, blocks that have not begun are asked for again.
+    /// Refuses a launch with views of memory that is gone. An observer is the user's code, which may free memory:
+    /// behind each call of one, blocks that have not begun are asked for again.
     pub(super) fn refuse_freed(call: &dyn Call) -> Result<(), Self> {
         call.parameters().refusal().map_or(Ok(()), |why| Err(Self::Refused { kernel: call.name(), why }))
     }

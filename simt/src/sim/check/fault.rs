@@ -16,12 +16,12 @@ impl Session {
             Kind::WarpMask => "the mask names exactly the lanes that make the call, the caller among them",
             Kind::OutOfBounds => "compare the index with the view's length before the access",
             Kind::Misaligned => {
-                "a vector access, and a view of wider elements, begin at a multiple of their bytes: slice such a view at a \
-                 multiple of as many elements, or access the elements one by one up to there"
+                "a vector access, and a view of wider elements, begin at a multiple of their bytes: slice such a view \
+                 at a multiple of as many elements, or access the elements one by one up to there"
             }
             Kind::Fault if fault.what.contains(NO_FLOAT_ORDER) => {
-                "map the numbers to integers of the same order (of a negative one flip all bits, of another the sign), or \
-                 try compare_exchange until it succeeds"
+                "map the numbers to integers of the same order (of a negative one flip all bits, of another the sign), \
+                 or try compare_exchange until it succeeds"
             }
             Kind::Deadlock => "let one of them do what another waits for before it waits itself",
             Kind::EndlessSpin => "let a thread write what is waited for, on every path and before it ends",

@@ -306,8 +306,8 @@ impl Session {
         }
     }
 
-    /// A launch of that grid and that block begins: everything before it is known to it, unless it overlaps with the one
-    /// before.
+    /// A launch of that grid and that block begins: everything before it is known to it, unless it overlaps with the
+    /// one before.
     ///
     /// # Errors
     /// If there are more threads and copy engines than agents have numbers.
