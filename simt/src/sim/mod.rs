@@ -15,8 +15,8 @@
 // The files use each other in one direction, held by tests/modules.rs; from the top:
 //
 //     launch, checked                         launches, plain and under a check
-//     cluster, schedule                       the scheduler: who runs next, and what it means if nobody can
 //     simulator, access, collective, wgmma …  what a kernel's calls do
+//     cluster, schedule                       the scheduler: who runs next, and what it means if nobody can
 //     block                                   a block: its threads, barriers and memory
 //     threads, barrier, warp, shared …        the parts of a block, each with its own state
 //     watchers                                the seam: all that a block tells of its threads goes through here, to
