@@ -5,8 +5,9 @@ use std::path::Path;
 use syn::parse::{ParseStream, Parser};
 use syn::{ImplItem, Item, Token, TraitItem, braced, parenthesized};
 
-/// The functions of the trait and the one type that implements it in each backend.
-const BACKENDS: [(&str, &str); 3] = [("ptx", "Ptx"), ("rust_cuda", "RustCuda"), ("sim", "Simulator")];
+/// The file of each backend that implements the trait, and the type there.
+const BACKENDS: [(&str, &str); 3] =
+    [("ptx/mod.rs", "Ptx"), ("rust_cuda/mod.rs", "RustCuda"), ("sim/simulator.rs", "Simulator")];
 
 fn parse(path: &str) -> Vec<Item> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(path);
@@ -45,23 +46,23 @@ fn machine() -> Vec<String> {
 }
 
 /// The functions of a backend; those behind a `cfg` are refused.
-fn backend(folder: &str, name: &str) -> Vec<String> {
-    let items = parse(&format!("{folder}/mod.rs"));
+fn backend(file: &str, name: &str) -> Vec<String> {
+    let items = parse(file);
     let mut impls = items.iter().filter_map(|item| match item {
         Item::Impl(i) if i.trait_.as_ref().is_some_and(|t| t.1.is_ident("Machine")) => Some(i),
         _ => None,
     });
-    let found = impls.next().unwrap_or_else(|| panic!("{folder} has no `impl Machine`"));
-    assert!(impls.next().is_none(), "{folder} has a second `impl Machine`");
+    let found = impls.next().unwrap_or_else(|| panic!("{file} has no `impl Machine`"));
+    assert!(impls.next().is_none(), "{file} has a second `impl Machine`");
     let implementor = &found.self_ty;
-    assert_eq!(quote::quote!(#implementor).to_string(), name, "{folder} implements Machine for another type");
+    assert_eq!(quote::quote!(#implementor).to_string(), name, "{file} implements Machine for another type");
     let function = |item: &ImplItem| match item {
         ImplItem::Fn(f) => {
-            assert!(!f.attrs.iter().any(|a| a.path().is_ident("cfg")), "{folder}: {} is behind a cfg", f.sig.ident);
+            assert!(!f.attrs.iter().any(|a| a.path().is_ident("cfg")), "{file}: {} is behind a cfg", f.sig.ident);
             vec![signature(&f.sig)]
         }
         ImplItem::Macro(m) if m.mac.path.segments.last().is_some_and(|name| name.ident == "forwards") => forwarded(),
-        _ => panic!("{folder}: `impl Machine` has only functions"),
+        _ => panic!("{file}: `impl Machine` has only functions"),
     };
     found.items.iter().flat_map(function).collect()
 }
@@ -98,11 +99,11 @@ fn forwarded() -> Vec<String> {
 fn every_backend_has_every_function_of_the_trait_and_no_other() {
     let machine = machine();
     assert!(machine.len() > 20, "that is not the trait: {machine:?}");
-    for (folder, name) in BACKENDS {
-        let backend = backend(folder, name);
+    for (file, name) in BACKENDS {
+        let backend = backend(file, name);
         let missing: Vec<_> = machine.iter().filter(|f| !backend.contains(f)).collect();
         let extra: Vec<_> = backend.iter().filter(|f| !machine.contains(f)).collect();
-        assert!(missing.is_empty() && extra.is_empty(), "{folder} lacks {missing:#?}\nand has {extra:#?}");
+        assert!(missing.is_empty() && extra.is_empty(), "{file} lacks {missing:#?}\nand has {extra:#?}");
     }
 }
 

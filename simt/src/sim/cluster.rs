@@ -1,54 +1,33 @@
 //! Clusters: blocks that run on one thread of the host, in turn, and reach each other's shared memory.
 
-use super::block::{Block, Others, Vector};
-use super::check::{self, Kind, Touch};
+use super::block::{Block, Cluster, here};
+use super::check::{BlockState, Touch};
 use super::error::LaunchError;
-use super::here;
+use super::finding::Kind;
 use super::limits;
 use super::observe::{AccessKind, Space};
+use super::schedule::Others;
 use super::spin::Idle;
 use super::stack::Stack;
 use super::stats::Instruction;
+use super::threads::{State, Thread, Vector};
 use super::waits::{self, Waits};
+use super::watchers::Watchers;
 use crate::Dim3;
-use corosensei::Coroutine;
 use std::cell::Cell;
 use std::panic::Location;
+use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The blocks of a running cluster, in the order of their rank.
-pub(super) struct Cluster {
-    blocks: Vec<*const Block>,
-    /// Threads that wait at the barrier.
-    arrived: Cell<u32>,
-}
-
-impl Cluster {
-    /// Makes blocks a cluster until they begin again.
-    ///
-    /// # Safety
-    /// The blocks stay in their places as long as one of their threads runs.
-    pub(super) unsafe fn join(blocks: &[&Block]) {
-        let all = blocks.iter().map(|&block| std::ptr::from_ref(block)).collect();
-        let cluster = std::rc::Rc::new(Self { blocks: all, arrived: Cell::default() });
-        for (block, rank) in blocks.iter().zip(0..) {
-            block.enter(rank, cluster.clone());
-        }
-    }
-
-    pub(super) fn len(&self) -> u32 {
-        self.blocks.len() as u32
-    }
-
-    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
-        // SAFETY: as the caller of `join` promises; this is called by a thread of one of the blocks.
-        self.blocks.iter().map(|&block| unsafe { &*block })
-    }
-
-    /// How many threads the running round of the barrier lacks, in words.
-    pub(super) fn lacks(&self) -> String {
-        let threads: u32 = self.blocks().map(Block::threads).sum();
-        format!("waits at the barrier of its cluster for {} of {threads} threads", threads - self.arrived.get())
+/// Makes blocks a cluster until they begin again.
+///
+/// # Safety
+/// The blocks stay in their places as long as one of their threads runs.
+pub(super) unsafe fn join(blocks: &[&Block]) {
+    let all = blocks.iter().map(|&block| std::ptr::from_ref(block)).collect();
+    let cluster = Rc::new(Cluster { blocks: all, arrived: Cell::default() });
+    for (block, rank) in blocks.iter().zip(0..) {
+        block.enter(rank, cluster.clone());
     }
 }
 
@@ -59,7 +38,7 @@ pub(super) fn sync() {
     here().count(Instruction::Barrier, 0, 0);
     // Nothing that would have to be dropped is held while the thread waits.
     let last = arrive(place);
-    here().wait_for_cluster(place, last);
+    here().wait(if last { State::Ready } else { State::AtCluster }, place);
 }
 
 /// Counts the running thread at the barrier of its cluster, and lets all go on if it is the last; returns whether it
@@ -67,17 +46,13 @@ pub(super) fn sync() {
 #[track_caller]
 fn arrive(place: &'static Location<'static>) -> bool {
     let cluster = here().cluster();
-    let threads: u32 = cluster.blocks().map(Block::threads).sum();
     cluster.arrived.set(cluster.arrived.get() + 1);
-    if cluster.arrived.get() < threads {
+    if cluster.arrived.get() < cluster.threads() {
         return false;
     }
     cluster.arrived.set(0);
-    cluster.blocks().for_each(|block| block.passes_cluster(place));
-    let mut states: Vec<_> = cluster.blocks().filter_map(Block::checked).collect();
-    if let Some(session) = check::active() {
-        session.barrier_of_cluster(&mut states);
-    }
+    cluster.blocks().for_each(|block| block.threads.release_all());
+    Watchers::barrier_of_cluster(cluster.blocks().map(|block| &block.watchers), place);
     true
 }
 
@@ -86,7 +61,7 @@ fn arrive(place: &'static Location<'static>) -> bool {
 pub(super) fn reach(rank: u32, what: &str) -> &'static Block {
     let block = here();
     let cluster = block.cluster();
-    let len = cluster.len();
+    let len = cluster.blocks.len();
     let found = cluster.blocks.get(rank as usize).unwrap_or_else(|| {
         panic!("a cluster of {len} blocks has none of rank {rank}");
     });
@@ -97,10 +72,15 @@ pub(super) fn reach(rank: u32, what: &str) -> &'static Block {
         panic!(
             "{what} block {} of its cluster, which has ended: all threads of a cluster pass cluster::sync before a \
              block ends that another may still reach",
-            Dim3(found.block_idx)
+            Dim3(found.shape.index)
         );
     }
     found
+}
+
+/// What the check knows of the block of that rank, unless it is the running thread's own.
+pub(super) fn other_state(block: &Block, rank: u32, home: &Block) -> Option<&'static mut BlockState> {
+    if rank == block.place_in_cluster().0 { None } else { home.watchers.checked() }
 }
 
 /// An address of the cluster: a block's has less than so many bits, and above them is the block's rank.
@@ -125,12 +105,11 @@ pub(super) fn load<const N: usize>(address: u32, bytes: u32, words: impl Fn(*con
     block.before_access();
     let home = reach(rank, "reads shared memory of");
     let words = words(home.shared(at, bytes));
-    if let Some((session, state)) = block.checks() {
-        let other = if rank == block.place_in_cluster().0 { None } else { home.checked() };
-        let (space, kind, site) = (Space::Shared, AccessKind::Read, Location::caller());
+    let (space, kind, site) = (Space::Shared, AccessKind::Read, Location::caller());
+    block.judge(|session, state, thread| {
         let touch = Touch { space, kind, address: at.into(), bytes, before: &words, after: &words, site };
-        session.read_of_cluster(state, block.current(), other, &touch);
-    }
+        session.read_of_cluster(state, thread, other_state(block, rank, home), &touch);
+    });
     for (i, &word) in (0..).zip(&words) {
         let bytes = bytes / N as u32;
         block.after_access(Space::Shared, u64::from(address + i * bytes), bytes, word);
@@ -152,7 +131,7 @@ pub(super) fn run(
     let mut threads: Vec<_> = begun.map(|(block, index)| unsafe { block.start(index, body, stacks) }).collect();
     let members: Vec<&Block> = blocks.iter().collect();
     // SAFETY: the blocks stay in their slice.
-    unsafe { Cluster::join(&members) };
+    unsafe { join(&members) };
     let result = schedule(kernel, &members, &mut threads, others);
     blocks.iter_mut().zip(threads).for_each(|(block, threads)| stacks.extend(block.end(threads)));
     result
@@ -162,7 +141,7 @@ pub(super) fn run(
 fn schedule(
     kernel: &'static str,
     blocks: &[&Block],
-    threads: &mut [Vec<Coroutine<(), (), (), Stack>>],
+    threads: &mut [Vec<Thread>],
     others: &Others,
 ) -> Result<(), LaunchError> {
     let order: Vec<u32> = (0..blocks[0].threads()).collect();
@@ -190,14 +169,14 @@ fn schedule(
         }
         let of_all = || {
             let mut waits = Waits::default();
-            blocks.iter().for_each(|block| waits.extend(block.waits(None)));
+            blocks.iter().for_each(|block| waits.extend(block.waits()));
             waits
         };
         if let Some(waits) = idle.spun(spun, watch, others.quiet, of_all) {
             return Err(waits::error(kernel, waits, (others.waiting)()));
         }
         if watch.is_suspicious() {
-            blocks.iter().for_each(|block| block.suspect());
+            blocks.iter().for_each(|block| block.watch.suspect());
         }
         if others.cancelled.load(Relaxed) {
             return Ok(());

@@ -1,7 +1,8 @@
 //! The errors of a launch.
 
-use super::check::{Kind, Side, Site};
+use super::finding::{Kind, Side, Site};
 use crate::Dim3;
+use crate::launcher::Call;
 use std::fmt;
 use std::time::Duration;
 
@@ -25,6 +26,14 @@ pub enum LaunchError {
     },
     /// A thread did what a GPU leaves undefined; the launch ended there.
     Fault(Box<Fault>),
+}
+
+impl LaunchError {
+    /// Refuses a launch with views of memory that is gone. An observer is the user's code, which may free memory:
+    /// behind each call of one, blocks that have not begun are asked for again.
+    pub(super) fn refuse_freed(call: &dyn Call) -> Result<(), Self> {
+        call.parameters().refusal().map_or(Ok(()), |why| Err(Self::Refused { kernel: call.name(), why }))
+    }
 }
 
 /// The place and the cause of a kernel's failure.

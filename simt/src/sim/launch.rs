@@ -1,13 +1,14 @@
 //! A launch: its limits, and its blocks over the host's cores.
 
-use super::block::{Block, Others};
+use super::block::{Block, in_kernel};
 use super::check;
+use super::checked;
 use super::cluster;
 use super::error::LaunchError;
-use super::in_kernel;
 use super::limit;
 use super::limits::*;
 use super::observe::{self, Event};
+use super::schedule::Others;
 use super::spin::Quiet;
 use super::stack::{give_stacks_back, take_stacks};
 use super::stats::Count;
@@ -58,20 +59,14 @@ pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<
         return Err(LaunchError::Refused { kernel: call.name(), why });
     }
     observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
-    refuse_freed(call)?;
+    LaunchError::refuse_freed(call)?;
     if check::active().is_some() {
-        check::launch(call, geometry)?;
+        checked::launch(call, geometry)?;
     } else {
         run(call, geometry, options)?;
     }
     observe::tell(|| Event::LaunchEnd);
     Ok(())
-}
-
-/// Refuses a launch with views of memory that is gone. An observer is the user's code, which may free memory: behind
-/// each call of one, blocks that have not begun are asked for again.
-pub(super) fn refuse_freed(call: &dyn Call) -> Result<(), LaunchError> {
-    call.parameters().refusal().map_or(Ok(()), |why| Err(LaunchError::Refused { kernel: call.name(), why }))
 }
 
 fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
@@ -130,7 +125,7 @@ fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), Laun
             });
             let result = result.and_then(|()| {
                 of_cluster.for_each(|i| observe::tell(|| Event::BlockEnd { block: i as u32 }));
-                if observe::active() { refuse_freed(call) } else { Ok(()) }
+                if observe::active() { LaunchError::refuse_freed(call) } else { Ok(()) }
             });
             if let Err(e) = result {
                 failed.store(true, Relaxed);
@@ -142,7 +137,7 @@ fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), Laun
             }
         }
         give_stacks_back(stacks);
-        for collector in states.iter_mut().filter_map(Block::take_stats) {
+        for collector in states.iter_mut().filter_map(|state| state.watchers.take_stats()) {
             if let Some(count) = &count {
                 count.add(collector);
             }

@@ -3,7 +3,6 @@
 //! A tensor core adds its products in an order and with a precision that are not published. Here the sum is made in
 //! double precision, which holds every product exactly, and rounded towards zero once.
 
-use super::warp;
 use crate::mma::{HALF, SEEN};
 use std::cell::Cell;
 
@@ -16,43 +15,17 @@ type Operands64 = ([f64; 8], [f64; 4], [f64; 4]);
 /// What the lanes of a warp contribute, and what each gets.
 #[derive(Default)]
 pub(super) struct Fragments {
-    operands: [Cell<Operands>; 32],
-    products: [Cell<[f32; 4]>; 32],
-    operands64: [Cell<Operands64>; 32],
-    products64: [Cell<[f64; 4]>; 32],
+    pub(super) operands: [Cell<Operands>; 32],
+    pub(super) products: [Cell<[f32; 4]>; 32],
+    pub(super) operands64: [Cell<Operands64>; 32],
+    pub(super) products64: [Cell<[f64; 4]>; 32],
     /// Of a product by four warps: what the lanes bring, and what they have met with.
-    brought: [Cell<Held>; 32],
-    held: [Cell<Held>; 32],
+    pub(super) brought: [Cell<Held>; 32],
+    pub(super) held: [Cell<Held>; 32],
 }
 
 /// A lane's two fragments of an operand of 64 rows.
 pub(super) type Held = [[u32; 4]; 2];
-
-/// One call by all lanes.
-#[track_caller]
-pub(super) fn multiply_add(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
-    warp::with_fragments(|fragments, lane| fragments.operands[lane].set((a, b, c)));
-    // No lane is at its next call before all have taken the products of this one: all of them have to come.
-    warp::multiply(Fragments::multiply);
-    warp::with_fragments(|fragments, lane| fragments.products[lane].get())
-}
-
-/// One call by all lanes, in `f64`.
-#[track_caller]
-pub(super) fn multiply_add_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
-    warp::with_fragments(|fragments, lane| fragments.operands64[lane].set((a, b, c)));
-    warp::multiply(Fragments::multiply_f64);
-    warp::with_fragments(|fragments, lane| fragments.products64[lane].get())
-}
-
-/// The lanes meet, each with its fragments. Returns those of all lanes.
-#[track_caller]
-pub(super) fn hold(fragments: Held) -> [Held; 32] {
-    warp::with_fragments(|all, lane| all.brought[lane].set(fragments));
-    // A lane that is at its next call already brings the next: this call's are kept apart.
-    warp::multiply(|all| all.brought.iter().zip(&all.held).for_each(|(from, to)| to.set(from.get())));
-    warp::with_fragments(|all, _| std::array::from_fn(|lane| all.held[lane].get()))
-}
 
 impl Fragments {
     /// The element of A at (`row`, `k`), of B at (`k`, `column`), of C at (`row`, `column`).
@@ -67,7 +40,7 @@ impl Fragments {
     }
 
     /// Computes the products of all lanes.
-    fn multiply(&self) {
+    pub(super) fn multiply(&self) {
         let a: [[f64; 8]; 16] = std::array::from_fn(|row| std::array::from_fn(|k| self.a(row, k)));
         let b: [[f64; 8]; 8] = std::array::from_fn(|column| std::array::from_fn(|k| self.b(k, column)));
         for (lane, product) in self.products.iter().enumerate() {
@@ -81,7 +54,7 @@ impl Fragments {
     }
 
     /// Computes the products of all lanes in `f64`: each is fused with the sum so far, by ascending column of A.
-    fn multiply_f64(&self) {
+    pub(super) fn multiply_f64(&self) {
         let lanes: [Operands64; 32] = std::array::from_fn(|lane| self.operands64[lane].get());
         for (lane, product) in self.products64.iter().enumerate() {
             product.set(std::array::from_fn(|i| {

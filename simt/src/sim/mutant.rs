@@ -109,6 +109,11 @@ fn within<R>(mode: Mode, work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// Whether this thread lists or runs mutants.
+pub(super) fn active() -> bool {
+    MODE.get() != Mode::Off
+}
+
 /// Whether this is the change that the running kernel has at the caller's place.
 #[inline]
 #[track_caller]

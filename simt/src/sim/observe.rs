@@ -3,8 +3,6 @@
 //! Code that draws a kernel's steps, or counts its accesses, observes here. Without an observer, accesses come here
 //! only while the simulator examines them for spins (spin.rs).
 
-use super::block::Block;
-use super::here;
 use crate::Dim3;
 use crate::scalar::{Scalar, to_bits};
 use std::cell::RefCell;
@@ -113,7 +111,7 @@ pub fn observe<R>(observer: impl FnMut(Event) + 'static, work: impl FnOnce() -> 
 
 /// Whether any thread has an observer.
 #[inline(always)]
-fn watched() -> bool {
+pub(super) fn watched() -> bool {
     OBSERVERS.load(Relaxed) != 0
 }
 
@@ -139,46 +137,9 @@ fn tell_it(event: Event) {
     });
 }
 
-/// Reports an access by the running thread.
+/// Reports an access by a thread, which is named by its block and its number there.
 #[inline(always)]
-pub(super) fn access<T: Scalar>(space: Space, kind: AccessKind, address: u64, value: T) {
-    tell(|| {
-        let block = here();
-        Event::Access(Access {
-            block: number(block),
-            thread: block.current() as u32,
-            space,
-            kind,
-            bytes: size_of::<T>() as u32,
-            address,
-            value: to_bits(value),
-        })
-    });
-}
-
-/// Reports an access of 16 bytes.
-#[inline(always)]
-pub(super) fn pack(space: Space, kind: AccessKind, address: u64, words: [u32; 4]) {
-    for (i, word) in words.into_iter().enumerate() {
-        access(space, kind, address + 4 * i as u64, word);
-    }
-}
-
-/// Reports a copy that the running thread started: a read and a write of each 16 bytes, `pack(offset)`.
-#[inline(always)]
-pub(super) fn copy(from: (Space, u64), to: (Space, u64), bytes: u32, pack: impl Fn(u32) -> [u32; 4]) {
-    if !watched() {
-        return;
-    }
-    for at in (0..bytes).step_by(16) {
-        let words = pack(at);
-        self::pack(from.0, AccessKind::Read, from.1 + u64::from(at), words);
-        self::pack(to.0, AccessKind::Write, to.1 + u64::from(at), words);
-    }
-}
-
-/// The number of a block in its grid.
-pub(super) fn number(block: &Block) -> u32 {
-    let ([x, y, z], [dx, dy, _]) = (block.block_idx, block.grid_dim);
-    x.wrapping_add(dx.wrapping_mul(y.wrapping_add(dy.wrapping_mul(z))))
+pub(super) fn access<T: Scalar>((block, thread): (u32, u32), space: Space, kind: AccessKind, address: u64, value: T) {
+    let (bytes, value) = (size_of::<T>() as u32, to_bits(value));
+    tell(|| Event::Access(Access { block, thread, space, kind, bytes, address, value }));
 }

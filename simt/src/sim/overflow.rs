@@ -7,16 +7,22 @@
 //! anywhere. After an overflow inside the host's memory allocator the process does not end but hangs: the allocator's
 //! lock stays held for ever.
 
+use corosensei::trap::CoroutineTrapHandler;
+
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) use handler::install;
 
+/// The means to end the running thread, if the access at an address that the system refused, with that stack pointer,
+/// is an overflow of its stack.
+type Find = fn(usize, usize) -> Option<CoroutineTrapHandler<()>>;
+
 /// Nothing is known of this platform's signals.
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-pub(super) fn install() {}
+pub(super) fn install(_: Find) {}
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod handler {
-    use crate::sim::BLOCK;
+    use super::Find;
     use libc::{c_int, c_void, siginfo_t, ucontext_t};
     use std::mem::MaybeUninit;
     use std::ptr;
@@ -25,8 +31,11 @@ mod handler {
     /// The former handler of the signal: Rust's own, in most programs.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-    /// Installs the handler that reports overflows to their blocks, at the first call.
-    pub(in crate::sim) fn install() {
+    static FIND: OnceLock<Find> = OnceLock::new();
+
+    /// Installs the handler that asks `find` of each fault, at the first call.
+    pub(in crate::sim) fn install(find: Find) {
+        FIND.get_or_init(|| find);
         BEFORE.get_or_init(|| {
             let mut before = MaybeUninit::zeroed();
             // SAFETY: all zeros are a value of this struct, in which the three fields that matter are then set; the
@@ -48,14 +57,12 @@ mod handler {
     /// # Safety
     /// Called by the system, for a signal of the thread's own making.
     unsafe extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-        // SAFETY: the system passes valid pointers; a block that is not null runs on this thread, and was interrupted
-        // in the midst of the coroutine that `overflow` checks the stack pointer against.
+        // SAFETY: the system passes valid pointers; what `find` returns is of the coroutine that was interrupted, as it
+        // has checked by the stack pointer.
         unsafe {
             let registers = &mut (*context.cast::<ucontext_t>()).uc_mcontext;
-            let block = BLOCK.get();
-            if !block.is_null()
-                && let Some(thread) = (*block).overflow((*info).si_addr() as usize, stack_pointer(registers))
-            {
+            let find = |find: &Find| find((*info).si_addr() as usize, stack_pointer(registers));
+            if let Some(thread) = FIND.get().and_then(find) {
                 // The coroutine returns at once; the block, which knows why, reports it.
                 leave(registers, thread.setup_trap_handler(|| ()));
                 return;

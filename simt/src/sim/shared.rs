@@ -1,4 +1,77 @@
-//! Static shared memory: each array has its name as a key, and each block gives a key a place.
+//! The shared memory of a block. Static arrays have their names as keys, and each block gives a key a place.
+
+use super::limits::{MAX_SHARED, MAX_STATIC_SHARED};
+use std::cell::{Cell, RefCell, UnsafeCell};
+
+/// The byte that fills shared memory when a block begins, unlike any data of a kernel.
+const POISON: u128 = u128::from_ne_bytes([0xCD; 16]);
+
+/// The shared memory of one block after the other.
+pub(super) struct SharedMemory {
+    /// Bytes of dynamic shared memory, which come first.
+    pub(super) dynamic_bytes: u32,
+    /// Static arrays, by key, with the address that each was given. They keep these from block to block.
+    arrays: RefCell<Vec<(usize, u32)>>,
+    bytes: Cell<u32>,
+    words: UnsafeCell<Vec<u128>>,
+}
+
+impl SharedMemory {
+    pub(super) fn new(dynamic_bytes: u32) -> Self {
+        Self {
+            dynamic_bytes,
+            arrays: RefCell::default(),
+            bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
+            words: UnsafeCell::new(vec![POISON; MAX_SHARED as usize / 16 + 1]),
+        }
+    }
+
+    /// As the next block finds it; what no array has been given yet is still poisoned.
+    pub(super) fn reset(&mut self) {
+        let bytes = self.bytes.get() as usize;
+        self.words.get_mut()[..bytes.div_ceil(16)].fill(POISON);
+    }
+
+    /// The bytes of dynamic memory and the arrays that have an address.
+    pub(super) fn bytes(&self) -> u32 {
+        self.bytes.get()
+    }
+
+    /// Whether `bytes` bytes from an address on are all inside.
+    #[inline(always)]
+    pub(super) fn holds(&self, address: u32, bytes: u32) -> bool {
+        address as u64 + bytes as u64 <= self.bytes.get() as u64
+    }
+
+    /// A pointer to an address that is inside.
+    #[inline(always)]
+    pub(super) fn pointer(&self, address: u32) -> *mut u8 {
+        // SAFETY: the vector is changed by `reset` alone, which has it to itself; this reference to it ends here.
+        unsafe { (*self.words.get()).as_mut_ptr().cast::<u8>().wrapping_add(address as usize) }
+    }
+
+    /// The address of a static array, and whether it is assigned by this call: the first for the array.
+    #[track_caller]
+    pub(super) fn array(&self, name: &'static &'static str, bytes: u32) -> (u32, bool) {
+        let (mut arrays, key) = (self.arrays.borrow_mut(), std::ptr::from_ref(name) as usize);
+        if let Some((_, address)) = arrays.iter().find(|(k, _)| *k == key) {
+            return (*address, false);
+        }
+        let (address, end) = (self.bytes.get(), self.bytes.get() + bytes.next_multiple_of(16));
+        let fixed = end - self.dynamic_bytes.next_multiple_of(16);
+        assert!(
+            fixed <= MAX_STATIC_SHARED,
+            "the kernel declares {fixed} bytes of static shared memory; a block has at most {MAX_STATIC_SHARED}"
+        );
+        assert!(
+            end <= MAX_SHARED,
+            "the block needs {end} bytes of shared memory, static and dynamic; it has at most {MAX_SHARED}"
+        );
+        self.bytes.set(end);
+        arrays.push((key, address));
+        (address, true)
+    }
+}
 
 /// The item that [`shared!`](crate::shared) declares beside the type: none.
 #[doc(hidden)]

@@ -17,7 +17,7 @@
 //! Three kinds of loops are not found: loops that access no memory; endless loops each round of which passes a barrier
 //! or a warp operation, or changes memory; and loops over more words than [`MEMORY`].
 
-use super::check::Map;
+use super::map::Map;
 use super::observe::Space;
 use super::waits::Waits;
 use super::watchdog;

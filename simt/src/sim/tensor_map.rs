@@ -1,10 +1,11 @@
 //! Boxes of matrices, as TMA moves them: row by row, pieces of 16 bytes.
 
-use super::check::{Kind, Moved};
-use super::cluster::reach;
-use super::here;
+use super::block::here;
+use super::check::Moved;
+use super::cluster::{other_state, reach};
+use super::finding::Kind;
 use super::memory;
-use super::observe::{self, AccessKind, Space};
+use super::observe::{AccessKind, Space};
 use super::stats::Instruction;
 use crate::tensor_map::{Described, WORDS};
 use crate::warpgroup::ROW;
@@ -128,18 +129,19 @@ fn words(piece: Piece) -> [u32; 4] {
 
 /// Reports what a copy did: `from_global`, or to global memory; with its side in shared memory if that is the running
 /// block's.
-fn tell(piece: Piece, words: [u32; 4], from_global: bool, here: bool) {
+fn tell(piece: Piece, words: [u32; 4], from_global: bool, own: bool) {
+    let (watchers, thread) = (&here().watchers, here().current());
     let kind = |reads| if reads { AccessKind::Read } else { AccessKind::Write };
     if piece.there == PIECE {
-        observe::pack(Space::Global, kind(from_global), piece.global, words);
+        watchers.pack(thread, Space::Global, kind(from_global), piece.global, words);
     } else {
         for at in (0..piece.there).step_by(2) {
             let half = (words[at as usize / 4] >> (at % 4 * 8)) as u16;
-            observe::access(Space::Global, kind(from_global), piece.global + u64::from(at), half);
+            watchers.access(thread, Space::Global, kind(from_global), piece.global + u64::from(at), half);
         }
     }
-    if here {
-        observe::pack(Space::Shared, kind(!from_global), piece.shared.into(), words);
+    if own {
+        watchers.pack(thread, Space::Shared, kind(!from_global), piece.shared.into(), words);
     }
 }
 
@@ -175,13 +177,13 @@ pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u3
         tell(piece, words, true, homes.iter().any(|&(rank, _)| rank == own));
         moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
     }
+    let place = Location::caller();
     for (rank, home) in homes {
         let ends = home.copied_in_phase(barrier, copied.bytes());
-        block.moved_on();
-        if let Some((session, state)) = block.checks() {
-            let other = if rank == own { None } else { home.checked() };
-            session.bulk_load(state, block.current(), other, &moved, (barrier, ends), Location::caller());
-        }
+        block.watch.moved_on();
+        block.judge(|session, state, thread| {
+            session.bulk_load(state, thread, other_state(block, rank, home), &moved, (barrier, ends), place);
+        });
     }
 }
 
@@ -203,7 +205,6 @@ pub(super) unsafe fn store(map: *const u64, place: [u32; 2], from: u32) {
         tell(piece, words, false, true);
         moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
     }
-    if let Some((session, state)) = block.checks() {
-        session.bulk_store(state, block.current(), &moved, Location::caller());
-    }
+    let place = Location::caller();
+    block.judge(|session, state, thread| session.bulk_store(state, thread, &moved, place));
 }

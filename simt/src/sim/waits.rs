@@ -1,7 +1,7 @@
 //! Who waits for what, when no thread of a launch is left that does anything but wait.
 
-use super::check::{BlockState, Kind, Memory, Side, Site};
 use super::error::{Fault, LaunchError};
+use super::finding::{Kind, Memory, Side, Site};
 use super::observe::Space;
 use crate::Dim3;
 use std::collections::HashMap;
@@ -81,18 +81,11 @@ impl Wait {
 }
 
 /// What a thread waits for that looks at these words in a loop: space, address, bytes and value of each.
-pub(super) fn looks(
-    words: &[(Space, u64, u32, u64)],
-    views: &[(u64, u64)],
-    state: Option<&BlockState>,
-) -> (Awaited, String) {
+/// `place` names a word.
+pub(super) fn looks(words: &[(Space, u64, u32, u64)], place: impl Fn(Space, u64, u32) -> Memory) -> (Awaited, String) {
     let awaited = Awaited::Words(words.iter().map(|&(space, address, ..)| (space, address)).collect());
     let first = words.first().map(|&(space, address, bytes, value)| {
-        let memory = match (space, state) {
-            (Space::Global, _) => Memory::in_views(views, address, bytes),
-            (Space::Shared, Some(state)) => state.place(address, bytes),
-            (Space::Shared, None) => Memory { space, parameter: None, element: None, offset: address, bytes },
-        };
+        let memory = place(space, address, bytes);
         format!("{memory}, which stays {value:#x}")
     });
     let what = match (first, words.len()) {

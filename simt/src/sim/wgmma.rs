@@ -5,10 +5,12 @@
 //! [`super::mma`], the products of one instruction and a sum are added in double precision and rounded towards zero
 //! once: eight products, or sixteen of elements of 16 bits.
 
+use super::access::watch_pack;
+use super::block::here;
 use super::check::{BlockState, Session, Touch, Use};
-use super::mma::{Held, hold, seen, towards_zero};
+use super::mma::{Held, seen, towards_zero};
 use super::observe::{AccessKind, Space};
-use super::{here, warp, watch_pack, watchdog};
+use super::{collective, watchdog};
 use crate::scalar::{Along, Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{bf16, f16};
@@ -39,11 +41,18 @@ pub(super) enum Made {
 /// Waits for all products of the warp.
 #[track_caller]
 pub(super) fn finish() {
-    warp::together();
-    let block = here();
-    if let Some((session, state)) = block.checks() {
-        session.products_made(state, block.current());
-    }
+    collective::together();
+    here().judge(|session, state, thread| session.products_made(state, thread));
+}
+
+/// The running thread begins a product.
+#[track_caller]
+fn begin(made: Made) {
+    let place = Location::caller();
+    here().judge(|session, state, thread| match made {
+        Made::AtOnce => session.products_made(state, thread),
+        Made::Later => session.products_begin(state, thread, place),
+    });
 }
 
 /// Adds the products of the tiles to the lane's sums. They are made at once, whatever `made` says: a kernel that needs
@@ -60,14 +69,9 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
     let thread = here().current() as u32;
     let (lane, first) = (thread % 32, thread / 32 % 4 * ROWS);
     // No lane is at its next call before all have come to this one: all of them have to come.
-    warp::together();
-    super::group_calls();
-    if let Some((session, state)) = here().checks() {
-        match made {
-            Made::AtOnce => session.products_made(state, thread as usize),
-            Made::Later => session.products_begin(state, thread as usize, Location::caller()),
-        }
-    }
+    collective::together();
+    collective::group_calls();
+    begin(made);
     // Every byte is read by one lane of a warp, for those who watch; the values follow from memory as it is.
     let (columns, packs) = (2 * SUMS as u32, ROW / 16);
     if watchdog::looks() {
@@ -116,14 +120,9 @@ pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
 ) {
     let thread = here().current() as u32;
     let lane = thread % 32;
-    let held = hold(fragments);
-    super::group_calls();
-    if let Some((session, state)) = here().checks() {
-        match made {
-            Made::AtOnce => session.products_made(state, thread as usize),
-            Made::Later => session.products_begin(state, thread as usize, Location::caller()),
-        }
-    }
+    let held = collective::hold(fragments);
+    collective::group_calls();
+    begin(made);
     if watchdog::looks() {
         // Half of the packs of each row, in the places that they have there.
         for i in (lane..2 * SUMS as u32 * 4).step_by(32) {

@@ -3,24 +3,11 @@
 //! The warps come to such a call at different times, and none need wait for the others; but all have to make the same
 //! calls in the same order. So each warp's calls are compared with those of the warp that is ahead.
 
-use super::finding::Kind;
+use super::super::finding::Kind;
+use super::carried::WARPS;
 use super::session::Session;
 use super::state::BlockState;
-use std::collections::VecDeque;
 use std::panic::Location;
-
-/// Warps of a group.
-const WARPS: u32 = 4;
-
-/// What the warps of a group have called.
-#[derive(Default)]
-pub(super) struct Group {
-    /// Calls that not all warps have made: the place, and the warp that made it first.
-    calls: VecDeque<(&'static Location<'static>, u32)>,
-    /// Calls that all have made, and those of each warp.
-    by_all: u32,
-    made: [u32; WARPS as usize],
-}
 
 const ADVICE: &str = "all 128 threads of four warps, of which the first has a number that is a multiple of 4, make the \
                       same calls in the same order";

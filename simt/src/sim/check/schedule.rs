@@ -59,7 +59,7 @@ const STALLED: u32 = 512;
 const AWAKE: u32 = 64;
 
 /// One schedule.
-pub(super) struct Schedule {
+pub(in crate::sim) struct Schedule {
     seed: u64,
     threads: Threads,
     blocks: Blocks,
@@ -73,7 +73,7 @@ pub(super) struct Schedule {
     /// Turns since the stalled block was last awake.
     stall: u32,
     /// Choices made so far that differ from the plain schedule, and the most that are made.
-    pub(super) choices: u32,
+    pub(in crate::sim) choices: u32,
     most: u32,
 }
 
@@ -124,7 +124,7 @@ impl Schedule {
     }
 
     /// The block that begins as number `n` of `blocks`.
-    pub(super) fn begins(&mut self, n: u64, blocks: u64) -> u64 {
+    pub(in crate::sim) fn begins(&mut self, n: u64, blocks: u64) -> u64 {
         if n == 0 {
             // One choice for all blocks of a launch.
             self.reversed = self.blocks == Blocks::Reversed && blocks > 1 && self.choose();
@@ -133,7 +133,7 @@ impl Schedule {
     }
 
     /// Which of `n` running blocks makes the next step; `turn` counts the steps.
-    pub(super) fn block(&mut self, n: u32, turn: u64, stuck: bool) -> u32 {
+    pub(in crate::sim) fn block(&mut self, n: u32, turn: u64, stuck: bool) -> u32 {
         let next = (turn % u64::from(n)) as u32;
         let blocks = self.blocks;
         match blocks {
@@ -148,7 +148,7 @@ impl Schedule {
     }
 
     /// The order of the threads in a block's next round.
-    pub(super) fn order(&mut self, order: &mut Vec<u32>, threads: u32, round: u64) {
+    pub(in crate::sim) fn order(&mut self, order: &mut Vec<u32>, threads: u32, round: u64) {
         let plain = order.len() == threads as usize && self.threads == Threads::InOrder;
         if plain {
             return;
@@ -177,12 +177,12 @@ impl Schedule {
     }
 
     /// Whether the starved warp's threads wait while others of the block can go on.
-    pub(super) fn starves(&self) -> bool {
+    pub(in crate::sim) fn starves(&self) -> bool {
         self.threads == Threads::OneWarpStarves && self.choices < self.most
     }
 
     /// The warp that starves in a block's round.
-    pub(super) fn starved(&self, threads: u32, round: u64) -> Option<u32> {
+    pub(in crate::sim) fn starved(&self, threads: u32, round: u64) -> Option<u32> {
         let warps = u64::from(threads.div_ceil(32));
         (warps > 1).then(|| ((round / 64).wrapping_add(self.seed) % warps) as u32)
     }
@@ -205,7 +205,7 @@ impl Schedule {
     }
 
     /// The schedule in words.
-    pub(super) fn describe(&self) -> String {
+    pub(in crate::sim) fn describe(&self) -> String {
         let threads = match self.threads {
             Threads::InOrder => "threads in order",
             Threads::Reversed => "threads reversed",

@@ -1,17 +1,18 @@
 //! The state of a check: shadow memory, clocks of the running blocks, findings; and what an access does to them.
 
+use super::super::finding::{Finding, Kind, Memory, Side};
+use super::super::map::Map;
 use super::super::observe::{AccessKind, Space};
+use super::carried::{Chain, Engines, Word};
 use super::clock::{Clock, Known, Place};
-use super::finding::{Finding, Kind, Memory, Side};
 use super::missing::Missing;
+use super::report::{Check, Report};
 use super::schedule::Schedule;
 use super::shadow::{
-    ATOMIC, Cell, Entry, HOST, InOrder, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, WIDE, WORDS, Way,
+    ATOMIC, Cell, Entry, HOST, InOrder, LOADS, Lists, MODIFIES, NARROW, NOBODY, READS, Shadow, WIDE, WORDS, Way,
 };
 use super::sites::Sites;
 use super::state::{BlockState, Launch};
-use super::sync::{Chain, Engines, Word};
-use super::{Check, Report};
 use crate::Dim3;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
@@ -87,7 +88,7 @@ pub(in super::super) type BlockScope = bool;
 /// A check while it runs.
 pub(in super::super) struct Session {
     pub(super) options: Check,
-    pub(super) schedule: Schedule,
+    pub(in crate::sim) schedule: Schedule,
     pub(super) lists: Lists,
     pub(super) global: Shadow,
     pub(super) words: Map<u64, Word>,
@@ -293,7 +294,7 @@ impl Session {
         }
     }
 
-    pub(super) fn take_report(&mut self) -> Report {
+    pub(in crate::sim) fn take_report(&mut self) -> Report {
         let findings = std::mem::take(&mut self.findings).into_iter().enumerate();
         let explained = std::mem::take(&mut self.explained);
         Report {
@@ -305,8 +306,26 @@ impl Session {
         }
     }
 
-    /// A launch begins: everything before it is known to it, unless it overlaps with the one before.
-    pub(super) fn begin_launch(&mut self, launch: Launch) {
+    /// A launch of that grid and that block begins: everything before it is known to it, unless it overlaps with the
+    /// one before.
+    ///
+    /// # Errors
+    /// If there are more threads and copy engines than agents have numbers.
+    pub(in crate::sim) fn begin_launch(
+        &mut self,
+        kernel: &'static str,
+        [grid, block]: [[u32; 3]; 2],
+        views: &[(u64, u64)],
+        overlapping: bool,
+    ) -> Result<(), String> {
+        let blocks: u64 = grid.iter().map(|&d| u64::from(d)).product();
+        let stride = block.iter().product::<u32>().next_multiple_of(32);
+        let engines = blocks * u64::from(stride);
+        if engines + blocks * u64::from(Engines::per_block(stride)) >= u64::from(u32::MAX - 8) {
+            return Err(format!("{blocks} blocks are more than a check can count"));
+        }
+        let (views, engines) = (views.to_vec(), engines as u32);
+        let launch = Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() };
         let before = std::mem::take(&mut self.launch);
         let base = self.top;
         let floor = match launch.overlapping && self.launches > 0 {
@@ -333,6 +352,13 @@ impl Session {
         self.fenced_sc = None;
         self.holders.clear();
         self.taken.clear();
+        Ok(())
+    }
+
+    /// The block of that number begins.
+    pub(in crate::sim) fn begin_block(&mut self, block: &mut BlockState, number: u32) {
+        block.begin(number, self.launch.base, self.launch.floor);
+        self.top = self.top.max(self.launch.base + 1);
     }
 
     pub(super) fn allocated(&mut self, address: u64, bytes: u64) {
@@ -933,17 +959,10 @@ mod tests {
         }
         let sites = [here(), here(), here(), here(), here(), here()];
         let mut session = Session::new(Check::default());
-        session.begin_launch(Launch {
-            kernel: "random",
-            grid: [2, 1, 1],
-            block: [THREADS as u32, 1, 1],
-            stride: THREADS as u32,
-            engines: 2 * THREADS as u32,
-            ..Launch::default()
-        });
+        session.begin_launch("random", [[2, 1, 1], [THREADS as u32, 1, 1]], &[], false).unwrap();
         let mut blocks = [0, 1].map(|number| {
             let mut block = BlockState::new(number, THREADS);
-            block.begin(number, session.launch.base, session.launch.floor);
+            session.begin_block(&mut block, number);
             block
         });
         let mut random = Random::new(seed);

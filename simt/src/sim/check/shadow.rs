@@ -4,9 +4,8 @@
 //! byte of the page has its own, so that threads which write neighbouring bytes are not taken for a race. Cells are
 //! made page by page when a kernel first touches them.
 
+use super::super::map::Map;
 use super::clock::Numbers;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Bytes of simulated memory per page.
 const PAGE: u64 = 4096;
@@ -368,35 +367,6 @@ impl Page {
         self.grain = 0;
     }
 }
-
-/// A hash for page numbers and addresses: they are well spread by a multiplication.
-#[derive(Default)]
-pub(in super::super) struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        let mixed = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
-    }
-
-    fn write_usize(&mut self, n: usize) {
-        self.write_u64(n as u64);
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.write_u64(n.into());
-    }
-}
-
-pub(in super::super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
 
 /// Cells of one memory at most: 2.5 GiB. What has no cells is not judged.
 const CELLS: usize = (5 << 29) / size_of::<Cell>();

@@ -1,6 +1,6 @@
 //! Places in the source, as numbers.
 
-use super::finding::Site;
+use super::super::finding::Site;
 use std::collections::HashMap;
 use std::panic::Location;
 

@@ -1,11 +1,11 @@
 //! What a check knows of the running launch and of its blocks.
 
+use super::super::finding::{Element, Memory};
+use super::super::map::Map;
 use super::super::observe::Space;
+use super::carried::{Chain, Engines, Group, Mbarrier, Observed, Released, Word};
 use super::clock::{Clock, Known};
-use super::finding::{Element, Memory};
-use super::groups::Group;
-use super::shadow::{Map, Shadow};
-use super::sync::{Chain, Engines, Mbarrier, Observed, Released, Word};
+use super::shadow::Shadow;
 use crate::Dim3;
 use std::ops::Range;
 use std::panic::Location;
@@ -87,7 +87,7 @@ pub(in super::super) struct BlockState {
 }
 
 impl BlockState {
-    pub(super) fn new(number: u32, threads: usize) -> Self {
+    pub(in crate::sim) fn new(number: u32, threads: usize) -> Self {
         Self {
             number,
             home: number,

@@ -1,65 +1,16 @@
 //! What orders accesses: barriers, warp barriers, atomics, fences, barriers in shared memory and the copies they count.
 
+use super::super::finding::{Kind, Memory};
+use super::super::map::Map;
 use super::super::observe::{AccessKind, Space};
-use super::clock::{Clock, Known, Place, merge};
-use super::finding::{Kind, Memory};
+use super::carried::{Chain, Engines, Groups, Mbarrier, OLDER, Older};
+use super::clock::{Clock, Known, merge};
 use super::session::{LAUNCHER, Session, Touch, Use};
-use super::shadow::{Cell, Map, Way};
+use super::shadow::{Cell, Way};
 use super::state::BlockState;
 use crate::machine::{Order, Scope};
 use std::panic::Location;
 use std::rc::Rc;
-
-/// What an atomic word carries: the knowledge of those who released it, through all operations since.
-#[derive(Clone, Default)]
-pub(super) struct Word {
-    /// For acquires of device scope.
-    device: Option<Rc<Known>>,
-    /// For acquires in the block of that number, whatever their scope.
-    block: Option<(u32, Rc<Known>)>,
-    /// What was released for a block alone, whichever.
-    narrow: Option<Rc<Known>>,
-    /// The values before the last operation, the latest first: for loads that may still give them.
-    older: Vec<Older>,
-    /// Who made the last operation, and when; the value that it left, and the plain write that came before it.
-    last: (u32, u32),
-    left: (u64, (u32, u32)),
-    /// Who has loaded what that operation left, and when first. Whoever knows of such a load finds nothing older.
-    readers: Vec<(u32, u32)>,
-}
-
-/// The atomic operations on a word that may have written it, in this launch, if each has read what the one before left.
-///
-/// PTX orders such an operation before all that follows, in program order or by what orders threads, the last of the
-/// operations: what an operation has observed is before it, though nobody released it. So the block that finds by a
-/// relaxed count that it is the last one may reset the counter by a plain store.
-pub(super) struct Chain {
-    /// Who made the last, and when; none if one of them was a store behind others, which reads nothing.
-    pub(super) last: Option<(u32, u32)>,
-    /// The size of all of them.
-    pub(super) bytes: u32,
-    /// Who has loaded what the last left, and when first: what such a load has observed is before what follows it, too.
-    pub(super) seen: Map<u32, u32>,
-}
-
-/// What a thread has released by an operation on a word: for the device, if its scope reaches that, and for the block.
-pub(super) type Released = (Option<Rc<Known>>, Rc<Known>);
-
-/// What a thread has read relaxed from a word: released for the device, and for its block.
-pub(super) type Observed = (Option<Rc<Known>>, Option<Rc<Known>>);
-
-/// A value that an atomic word had, what it carried then, and the rest as of the [`Word`].
-#[derive(Clone)]
-struct Older {
-    value: u64,
-    device: Option<Rc<Known>>,
-    block: Option<(u32, Rc<Known>)>,
-    last: (u32, u32),
-    readers: Vec<(u32, u32)>,
-}
-
-/// Values of an atomic word that are kept behind the last.
-const OLDER: usize = 4;
 
 /// What a missing fence asks for.
 const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that \
@@ -91,95 +42,12 @@ pub(in super::super) enum Half {
     Both,
 }
 
-/// A barrier in shared memory.
-#[derive(Default)]
-pub(super) struct Mbarrier {
-    /// What those that have arrived in this phase know.
-    gathering: Option<Rc<Known>>,
-    /// What those of the last phase of each parity knew.
-    ended: [Option<Rc<Known>>; 2],
-    /// The same of those from other blocks of the cluster: for who waits at the scope of the cluster.
-    gathering_wide: Option<Rc<Known>>,
-    ended_wide: [Option<Rc<Known>>; 2],
-    /// The last arrivals of threads of other blocks: agent, time and place.
-    from_others: Vec<(u32, u32, &'static Location<'static>)>,
-    parity: usize,
-    /// Its number in the block, for its copies' agent, and the number of the running phase.
-    number: u32,
-    phase: u32,
-    /// The place of a copy that it counts and that no thread has waited for.
-    unseen: Option<(&'static Location<'static>, u32)>,
-    /// The thread that initialised it, and where.
-    maker: u32,
-    made: u32,
-    /// The maker's time at its first fences behind that: `fence_init`, and one for the copy engines.
-    fenced: Option<u32>,
-    shown: Option<u32>,
-    /// The last arrival or copy of the last phase of each parity.
-    enders: [Option<(u32, u32)>; 2],
-}
-
-/// The copies of a block that run beside its threads.
-#[derive(Default)]
-pub(in super::super) struct Engines {
-    /// Bulk copies to global memory, and copies of the threads' own, by thread.
-    stores: Map<u32, Groups>,
-    copies: Map<u32, Groups>,
-    /// Products of the tensor cores that each thread does not wait for at once.
-    products: Map<u32, Begun>,
-    /// The fences of each thread that show writes to the engines.
-    fences: Map<u32, Fences>,
-}
-
-/// The fences of one thread.
-#[derive(Default)]
-struct Fences {
-    /// The thread's time at each.
-    times: Vec<u32>,
-    /// What the thread knew at the last.
-    last: Clock,
-}
-
-/// The products that one thread has begun.
-#[derive(Default)]
-struct Begun {
-    count: u32,
-    /// The place of the last, until the thread waits for it.
-    open: Option<&'static Location<'static>>,
-}
-
-/// The groups of copies of one thread.
-#[derive(Default)]
-struct Groups {
-    /// Groups that were closed.
-    closed: u32,
-    /// The last group with a copy, from 1 on; the open one is behind those that were closed.
-    last: u32,
-    /// Groups that the thread has waited for.
-    done: u32,
-    site: Option<&'static Location<'static>>,
-}
-
 /// A word that a thread wrote, and did not fence for the copy engines: who wrote it, and where.
 #[derive(Clone, Copy)]
 struct Unfenced {
     word: u64,
     writer: u32,
     site: u32,
-}
-
-impl Groups {
-    /// A copy is started in the open group.
-    fn start(&mut self, site: &'static Location<'static>) {
-        self.last = self.closed + 1;
-        self.site = Some(site);
-    }
-
-    /// The thread waits until all but its last `n` closed groups are done.
-    fn wait(&mut self, n: u32) -> u32 {
-        self.done = self.done.max(self.closed.saturating_sub(n));
-        self.done
-    }
 }
 
 /// An agent that makes one side of the copies of a block.
@@ -195,44 +63,6 @@ enum Engine {
     Copy(u32),
     /// The reads of tiles by products that go on while a warp does: the lanes wait for those of their own warp.
     Products(u32),
-}
-
-impl Engines {
-    /// Barriers in shared memory of a block that have an agent of their own; the others share the last.
-    const BARRIERS: u32 = 64;
-
-    /// Warps of the largest block. They are a multiple of 32, so that reads by the warps of one group share an entry.
-    const WARPS: u32 = 32;
-
-    /// Agents per block of `stride` threads.
-    pub(super) fn per_block(stride: u32) -> u32 {
-        Self::BARRIERS + 3 * stride + Self::WARPS
-    }
-
-    /// Whether a fence stands between what a thread of the block `home`, whose engines these are, wrote at a time, and
-    /// the thread at `me` with that clock: it is behind the write, and the thread knows of it. Any thread may have made
-    /// it that knew of the write: the writer at any time, another at its last fence.
-    fn fenced(&self, home: u32, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
-        let (block, first) = (|| Some(home), home * me.stride);
-        // The writer's first fence behind the write.
-        let own = self.fences.get(&writer.wrapping_sub(first)).and_then(|fences| {
-            let before = fences.times.partition_point(|&fence| fence < time);
-            fences.times.get(before)
-        });
-        let by_another = |(&thread, fences): (&u32, &Fences)| {
-            let (agent, last) = (first + thread, &fences.last);
-            let place = Place { block: home, warp: agent / 32, agent, first, ..me };
-            agent != writer && clock.knows(me, agent, block, last.own) && last.knows(place, writer, block, time)
-        };
-        own.is_some_and(|&fence| clock.knows(me, writer, block, fence))
-            || self.fences.get_key_value(&me.agent.wrapping_sub(first)).is_some_and(by_another)
-            || self.fences.iter().any(by_another)
-    }
-
-    /// Whether an agent, counted from the first engine of the launch on, is that of a warp's products.
-    pub(super) fn multiplies(number: u32, stride: u32) -> bool {
-        number % Self::per_block(stride) >= Self::BARRIERS + 3 * stride
-    }
 }
 
 impl Session {

@@ -13,8 +13,7 @@
 //! begins or ends at the same access as the outer one. Lanes that differ are then grouped as if such rounds had not
 //! been.
 
-use super::Addresses;
-use super::cost::lanes;
+use super::cost::{Addresses, lanes};
 
 /// A place in the source with what is done there, by number, from 1 on.
 pub(super) type Site = u16;

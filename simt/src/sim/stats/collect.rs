@@ -1,8 +1,8 @@
 //! The accesses of the blocks that one thread of the host runs, counted by their place in the source.
 
 use super::align::{Aligner, Lane, Site};
-use super::cost;
-use super::{Addresses, Counts, Instruction, Line, Request};
+use super::cost::{self, Addresses};
+use super::counts::{Counts, Instruction, Line, Request};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::Location;

@@ -2,7 +2,8 @@
 //!
 //! Addresses are those of the active lanes, each aligned to the size of its access, as the views promise.
 
-use super::Addresses;
+/// The addresses of the lanes of a request; those of other lanes mean nothing.
+pub(super) type Addresses = [u64; 32];
 
 /// Bytes of a sector, the unit in which global memory is moved.
 pub(super) const SECTOR: u64 = 32;

@@ -1,7 +1,7 @@
 //! What a check found, in words.
 
-use super::super::observe::Space;
-use super::super::plural;
+use super::observe::Space;
+use super::words::plural;
 use crate::Dim3;
 use std::fmt;
 use std::panic::Location;
@@ -303,7 +303,7 @@ pub struct Memory {
 
 impl Memory {
     /// Bytes of global memory, as a place in one of a launch's views, which are given by address and bytes.
-    pub(in super::super) fn in_views(views: &[(u64, u64)], address: u64, bytes: u32) -> Self {
+    pub(super) fn in_views(views: &[(u64, u64)], address: u64, bytes: u32) -> Self {
         let holds = |view: &(u64, u64)| (view.0..view.0 + view.1).contains(&address);
         let parameter = views.iter().position(holds);
         let offset = parameter.map_or(address, |n| address - views[n].0);

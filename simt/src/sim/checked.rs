@@ -1,27 +1,98 @@
-//! A launch under a check: a few blocks at a time on one thread of the host, in the order of a schedule.
+//! Work under a check: once per schedule, and of each launch a few blocks at a time on one thread of the host, in the
+//! order of the schedule.
 
-use super::super::block::Block;
-use super::super::cluster::Cluster;
-use super::super::error::LaunchError;
-use super::super::launch::refuse_freed;
-use super::super::limit;
-use super::super::limits::MAX_SHARED;
-use super::super::memory::NO_FLOAT_ORDER;
-use super::super::observe;
-use super::super::stack::{STACK, Stack, give_stacks_back, take_stacks};
-use super::super::stats::Count;
-use super::super::waits::{self, Waits};
-use super::super::watchdog::Leash;
-use super::finding::{Finding, Kind, Side};
-use super::session::Session;
-use super::state::{BlockState, Launch};
-use super::sync::Engines;
-use super::{SESSION, active};
+use super::block::{Block, in_kernel};
+use super::check::{self, BlockState, Check, Checked, Report, Session};
+use super::cluster;
+use super::error::LaunchError;
+use super::limit;
+use super::limits::MAX_SHARED;
+use super::observe;
+use super::stack::{STACK, Stack, give_stacks_back, take_stacks};
+use super::stats::Count;
+use super::threads::Thread;
+use super::waits::{self, Waits};
+use super::watchdog::Leash;
 use crate::launcher::Call;
 use crate::{Dim3, Geometry};
-use corosensei::Coroutine;
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+
+/// Runs `work` once per schedule and checks the kernels that it launches from this thread. They run on this thread, a
+/// few blocks at a time.
+///
+/// Memory that `work` allocates ([`HostMemory`](super::HostMemory)) counts as unwritten until a kernel, or the host by
+/// [`host_wrote`](super::host_wrote), has written it; other memory counts as written.
+///
+/// # Panics
+/// If this thread makes a check already, or runs a kernel.
+pub fn check<R>(options: Check, mut work: impl FnMut() -> R) -> Checked<R> {
+    let mut outcome = Checked { results: Vec::new(), report: Report::default() };
+    for seed in (0..u64::from(options.schedules.max(1))).map(|i| options.seed.wrapping_add(i)) {
+        let (result, report, _) = once(Check { seed, ..options }, &mut work);
+        outcome.results.push(result);
+        outcome.report.add(report);
+    }
+    outcome
+}
+
+/// A schedule that fails, with as few choices as were found to be enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortest {
+    /// What shows the failure again.
+    pub check: Check,
+    words: String,
+}
+
+impl fmt::Display for Shortest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Check { seed, choices, .. }, words) = (self.check, &self.words);
+        match choices {
+            0 => write!(f, "any schedule, the plain one too"),
+            1 => write!(f, "the first choice of schedule {seed}: {words}"),
+            n => write!(f, "the first {n} choices of schedule {seed}: {words}"),
+        }
+    }
+}
+
+/// The shortest form of a schedule that fails: with how few choices of the schedule of seed `options.seed`, the plain
+/// order behind them, `fails` is still true of `work`'s result and the report. None if the whole does not fail.
+pub fn shortest<R>(
+    options: Check,
+    mut work: impl FnMut() -> R,
+    mut fails: impl FnMut(&R, &Report) -> bool,
+) -> Option<Shortest> {
+    // The choices that were made, and the schedule in words, if that fails.
+    let mut attempt = |choices| {
+        let (result, report, session) = once(Check { choices, ..options }, &mut work);
+        fails(&result, &report).then(|| (session.schedule.choices, session.schedule.describe()))
+    };
+    // The plain order first: it is what most failures show under.
+    let found = attempt(0).or_else(|| {
+        let mut shortest = attempt(options.choices)?;
+        // The number of choices is halved as long as the failure stays: failures are not monotone in it, but each step
+        // has been seen to fail.
+        let mut passes = 0;
+        while shortest.0 > passes + 1 {
+            let middle = passes + (shortest.0 - passes) / 2;
+            match attempt(middle) {
+                Some(shorter) => shortest = shorter,
+                None => passes = middle,
+            }
+        }
+        Some(shortest)
+    });
+    found.map(|(choices, words)| Shortest { check: Check { choices, schedules: 1, ..options }, words })
+}
+
+/// Runs `work` under one schedule.
+fn once<R>(options: Check, work: &mut impl FnMut() -> R) -> (R, Report, Box<Session>) {
+    assert!(!in_kernel(), "a check is of launches, and a kernel launches none");
+    let (result, mut session) = check::within(options, work);
+    let report = session.take_report();
+    (result, report, session)
+}
 
 /// Blocks that run at the same time as long as they make progress.
 const RESIDENT: usize = 4;
@@ -79,7 +150,7 @@ struct Slot {
     /// The number of its cluster; its own in a launch without clusters.
     cluster: u64,
     // Before the block, whose threads they are.
-    threads: Vec<Coroutine<(), (), (), Stack>>,
+    threads: Vec<Thread>,
     block: Kept<Block>,
     state: Kept<BlockState>,
     round: u64,
@@ -90,22 +161,17 @@ struct Slot {
 ///
 /// # Errors
 /// [`LaunchError::Fault`] if a thread did something that ends the kernel; it is a finding too.
-pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<(), LaunchError> {
+pub(super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<(), LaunchError> {
     // Asked for anew at each use: the threads that run in between ask for it too.
-    let session = || active().expect("a check does not end during a launch");
+    let session = || check::active().expect("a check does not end during a launch");
     let Geometry { grid, block, shared_bytes, overlapping, together, .. } = geometry;
     let blocks: u64 = grid.iter().map(|&d| u64::from(d)).product();
     let threads: u32 = block.iter().product();
-    let stride = threads.next_multiple_of(32);
-    let engines = blocks * u64::from(stride);
-    let refuse = |why: String| LaunchError::Refused { kernel: call.name(), why };
-    if engines + blocks * u64::from(Engines::per_block(stride)) >= u64::from(u32::MAX - 8) {
-        return Err(refuse(format!("{blocks} blocks are more than a check can count")));
-    }
-    let views = call.parameters().own_views().to_vec();
-    let (kernel, engines) = (call.name(), engines as u32);
-    session().begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });
-    let (floor, base) = (session().launch.floor, session().launch.base);
+    let kernel = call.name();
+    let refuse = |why: String| LaunchError::Refused { kernel, why };
+    let (parameters, stride) = (call.parameters(), threads.next_multiple_of(32));
+    let views = parameters.own_views();
+    session().begin_launch(kernel, [grid, block], views, overlapping).map_err(refuse)?;
 
     // As many as the device that sequences see by default could hold.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
@@ -135,7 +201,7 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
                 None => {
                     let new = || {
                         let state = BlockState::new(0, threads as usize);
-                        let (limits, views) = ((shared_bytes, call.max_threads()), &session().launch.views);
+                        let limits = (shared_bytes, call.max_threads());
                         let block = Block::new([grid, block], limits, views, count.is_some());
                         Ok((Kept::new(block), Kept::new(state), stack(threads as usize)?))
                     };
@@ -145,11 +211,10 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
             let first = running.len();
             for ((mut next, mut state, mut stacks), rank) in members.into_iter().zip(0..) {
                 let number = begins * cluster + rank;
-                state.begin(number as u32, base, floor);
-                session().top = session().top.max(base + 1);
+                session().begin_block(&mut state, number as u32);
                 let [x, y, _] = grid.map(u64::from);
                 let index = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
-                next.check(state.0.as_ptr());
+                next.watchers.check(state.0.as_ptr());
                 // SAFETY: `end` takes the threads back before this function returns, and `body` lives until then.
                 let threads = unsafe { next.start(index, &body, &mut stacks) };
                 running.push(Slot { cluster: begins, threads, block: next, state, round: 0, order: Vec::new() });
@@ -157,7 +222,7 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
             if cluster > 1 {
                 let members: Vec<&Block> = running[first..].iter().map(|slot| &*slot.block).collect();
                 // SAFETY: each block stays in its place.
-                unsafe { Cluster::join(&members) };
+                unsafe { cluster::join(&members) };
             }
         }
         if running.is_empty() {
@@ -177,7 +242,7 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
         match round {
             Err(error) => {
                 if let LaunchError::Fault(fault) = &error {
-                    fault_found(session(), fault);
+                    session().fault(fault);
                 }
                 break 'launch Err(error);
             }
@@ -190,12 +255,12 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
                     for Slot { threads, mut block, mut state, .. } in ended.extract_if(.., |slot| slot.cluster == of) {
                         let stacks = block.end(threads);
                         session().end_block(&mut state);
-                        block.tell_end();
+                        block.watchers.tell_end();
                         used.push((block, state, stacks));
                     }
                     spare.push(used);
                     if observe::active()
-                        && let Err(freed) = refuse_freed(call)
+                        && let Err(freed) = LaunchError::refuse_freed(call)
                     {
                         break 'launch Err(freed);
                     }
@@ -211,19 +276,17 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
                     resident = running.len() + 1;
                     quiet = 0;
                 } else if !patient {
-                    running.iter().for_each(|slot| slot.block.suspect());
+                    running.iter().for_each(|slot| slot.block.watch.suspect());
                     let spinning = running.len() as u64 * u64::from(threads);
                     if spun_turns > ENDLESS.max(ENDLESS_PER_THREAD * spinning) {
                         let mut waits = Waits::default();
-                        for Slot { block, state, .. } in &running {
-                            waits.extend(block.waits(Some(state)));
-                        }
+                        running.iter().for_each(|slot| waits.extend(slot.block.waits()));
                         if waits.is_empty() {
                             continue; // the wait has ended in this very round
                         }
                         let error = waits::error(kernel, waits, begun < blocks);
                         if let LaunchError::Fault(fault) = &error {
-                            fault_found(session(), fault);
+                            session().fault(fault);
                         }
                         break 'launch Err(error);
                     }
@@ -238,7 +301,7 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
     });
     for (mut block, _, of_block) in stopped.chain(spare.into_iter().flatten()) {
         stacks.extend(of_block);
-        if let (Some(count), Some(collector)) = (&count, block.take_stats()) {
+        if let (Some(count), Some(collector)) = (&count, block.watchers.take_stats()) {
             count.add(collector);
         }
     }
@@ -246,54 +309,7 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
     if let Some(count) = count {
         count.end(kernel, Dim3(grid), Dim3(geometry.block));
     }
-    debug_assert!(!SESSION.get().is_null(), "a check does not end during a launch");
     result
-}
-
-/// What ended a kernel, as a finding.
-fn fault_found(session: &mut Session, fault: &super::super::error::Fault) {
-    let advice = match fault.kind {
-        Kind::DivergentBarrier => "let all threads of the block reach one call; or use named barriers for roles",
-        Kind::MissedBarrier => "every thread of the block has to reach the barrier, also those with nothing left to do",
-        Kind::WarpMask => "the mask names exactly the lanes that make the call, the caller among them",
-        Kind::OutOfBounds => "compare the index with the view's length before the access",
-        Kind::Misaligned => {
-            "a vector access, and a view of wider elements, begin at a multiple of their bytes: slice such a view at a \
-             multiple of as many elements, or access the elements one by one up to there"
-        }
-        Kind::Fault if fault.what.contains(NO_FLOAT_ORDER) => {
-            "map the numbers to integers of the same order (of a negative one flip all bits, of another the sign), or \
-             try compare_exchange until it succeeds"
-        }
-        Kind::Deadlock => "let one of them do what another waits for before it waits itself",
-        Kind::EndlessSpin => "let a thread write what is waited for, on every path and before it ends",
-        _ => "",
-    };
-    // Two sides are shown; further ones are told behind the advice.
-    let mut waits = fault.waits.iter();
-    let first = waits.next().cloned();
-    let also = |side: &Side| format!("\n  also: {}", side.to_string().replace("\n      at", " at"));
-    let finding = Finding {
-        kind: fault.kind,
-        kernel: fault.kernel,
-        memory: None,
-        first,
-        second: Side {
-            what: match fault.kind.hangs() {
-                true => fault.what.clone(),
-                false => format!("stops: {}", fault.what),
-            },
-            site: fault.site.clone(),
-            block: fault.block,
-            thread: fault.thread,
-            warp: fault.warp,
-            value: None,
-        },
-        advice: waits.fold(advice.into(), |advice, side| advice + &also(side)),
-        count: 1,
-        seed: session.schedule.seed(),
-    };
-    session.push(finding);
 }
 
 const _: () = assert!(STACK >= 64 << 10, "a check reports on the stack of a kernel's thread");

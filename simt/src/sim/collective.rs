@@ -1,0 +1,183 @@
+//! Collective operations of lanes: each lane leaves its value with the warp and waits until all lanes of its mask have
+//! arrived; the last lane computes all results.
+
+use super::block::here;
+use super::finding::Kind;
+use super::mma::{Fragments, Held};
+use super::stats::Instruction;
+use super::threads::State;
+use super::warp::{Deposit, Deposits, Warp};
+use crate::machine::{Reduction, Shuffle};
+use std::panic::Location;
+
+/// Computes the result of lane `lane` from the deposits of all lanes of `mask`.
+type Combine = fn(lane: u32, mask: u32, deposits: &Deposits) -> u32;
+
+/// Waits for the lanes of `mask`. Of the warp's operations this one alone orders memory: the others exchange registers.
+#[track_caller]
+pub(super) fn barrier(mask: u32) {
+    meet(mask, Deposit::default(), |_, _| {}, true);
+}
+
+/// A meeting of all lanes, each of which has left its fragments with the warp; the last computes all products.
+#[track_caller]
+fn multiply(compute: fn(&Fragments)) {
+    meet(u32::MAX, Deposit::default(), |warp, _| compute(&warp.fragments), false);
+}
+
+/// A meeting of all lanes.
+#[track_caller]
+pub(super) fn together() {
+    meet(u32::MAX, Deposit::default(), |_, _| {}, false);
+}
+
+/// Calls `f` with the fragments of the running thread's warp, and its lane.
+fn with_fragments<R>(f: impl FnOnce(&Fragments, usize) -> R) -> R {
+    let (block, thread) = (here(), here().current());
+    f(&block.warp(thread).fragments, thread % 32)
+}
+
+/// The product of small matrices: one call by all lanes.
+#[track_caller]
+pub(super) fn multiply_add(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+    with_fragments(|fragments, lane| fragments.operands[lane].set((a, b, c)));
+    // No lane is at its next call before all have taken the products of this one: all of them have to come.
+    multiply(Fragments::multiply);
+    with_fragments(|fragments, lane| fragments.products[lane].get())
+}
+
+/// One call by all lanes, in `f64`.
+#[track_caller]
+pub(super) fn multiply_add_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
+    with_fragments(|fragments, lane| fragments.operands64[lane].set((a, b, c)));
+    multiply(Fragments::multiply_f64);
+    with_fragments(|fragments, lane| fragments.products64[lane].get())
+}
+
+/// The lanes meet, each with its fragments. Returns those of all lanes.
+#[track_caller]
+pub(super) fn hold(fragments: Held) -> [Held; 32] {
+    with_fragments(|all, lane| all.brought[lane].set(fragments));
+    // A lane that is at its next call already brings the next: this call's are kept apart.
+    multiply(|all| all.brought.iter().zip(&all.held).for_each(|(from, to)| to.set(from.get())));
+    with_fragments(|all, _| std::array::from_fn(|lane| all.held[lane].get()))
+}
+
+/// Contributes `value` to the meeting of the lanes of `mask` and returns the caller's result, by `combine`.
+#[track_caller]
+pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine) -> u32 {
+    let lane = here().current() % 32;
+    let finish = |warp: &Warp, deposits: &Deposits| {
+        lanes(mask).for_each(|lane| warp.results[lane].set(combine(lane as u32, mask, deposits)));
+    };
+    meet(mask, Deposit { value, argument }, finish, false);
+    here().warp(here().current()).results[lane].get()
+}
+
+/// Waits for the lanes of `mask`. The last to arrive calls `finish` with all deposits before any lane goes on.
+#[track_caller]
+fn meet(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &Deposits), orders: bool) {
+    let (block, location) = (here(), Location::caller());
+    let thread = block.current();
+    let (warp, lane) = (block.warp(thread), thread as u32 % 32);
+    if mask >> lane & 1 == 0 {
+        block.mistake(Kind::WarpMask);
+        panic!("lane {lane} calls with the mask {mask:#010x}, which does not name it");
+    }
+    block.count(Instruction::Warp, 0, mask.into());
+    match warp.arrive(lane, mask, deposit, location) {
+        None => block.wait(State::InWarp, location),
+        Some(deposits) => {
+            block.count_meeting(mask);
+            finish(warp, &deposits);
+            if orders {
+                block.judge(|session, state, thread| session.warp_barrier(state, thread, mask));
+            }
+            block.release_warp(mask);
+        }
+    }
+}
+
+/// Notes that the running thread's warp makes a call of its group of four warps.
+#[track_caller]
+pub(super) fn group_calls() {
+    let (block, place) = (here(), Location::caller());
+    if block.current().is_multiple_of(32) {
+        block.judge(|session, state, thread| session.group_calls(state, thread, place));
+    }
+}
+
+pub(super) fn ballot(_: u32, mask: u32, deposits: &Deposits) -> u32 {
+    lanes(mask).filter(|&lane| deposits[lane].value != 0).fold(0, |bits, lane| bits | 1 << lane)
+}
+
+pub(super) fn match_any(lane: u32, mask: u32, deposits: &Deposits) -> u32 {
+    let value = deposits[lane as usize].value;
+    lanes(mask).filter(|&other| deposits[other].value == value).fold(0, |bits, lane| bits | 1 << lane)
+}
+
+#[track_caller]
+pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
+    /// The value of lane `source`, or the lane's own where that is outside the warp. A lane outside the mask gives an
+    /// unspecified value on the GPU; here it is refused.
+    fn read(lane: u32, source: Option<u32>, mask: u32, deposits: &Deposits) -> u32 {
+        let source = source.filter(|&s| s < 32).unwrap_or(lane);
+        if mask >> source & 1 == 1 { deposits[source as usize].value } else { UNSPECIFIED }
+    }
+    let (lane, place) = (here().current() as u32 % 32, Location::caller());
+    let source = match kind {
+        Shuffle::Up => lane.checked_sub(argument),
+        Shuffle::Down => lane.checked_add(argument),
+        Shuffle::Xor => Some(lane ^ argument),
+        Shuffle::Index => Some(argument % 32),
+    };
+    if let Some(source) = source.filter(|&s| s < 32 && mask >> s & 1 == 0) {
+        here().judge(|session, state, thread| session.shuffled_outside(state, thread, source, mask, place));
+    }
+    collective(
+        mask,
+        value,
+        argument,
+        match kind {
+            Shuffle::Up => |l, m, d| read(l, l.checked_sub(d[l as usize].argument), m, d),
+            Shuffle::Down => |l, m, d| read(l, l.checked_add(d[l as usize].argument), m, d),
+            Shuffle::Xor => |l, m, d| read(l, Some(l ^ d[l as usize].argument), m, d),
+            Shuffle::Index => |l, m, d| read(l, Some(d[l as usize].argument % 32), m, d),
+        },
+    )
+}
+
+/// The value that lane `source` contributes, of all lanes of the warp.
+#[track_caller]
+pub(super) fn from_lane(value: u32, source: u32) -> u32 {
+    collective(u32::MAX, value, source, |lane, _, deposits| deposits[deposits[lane as usize].argument as usize].value)
+}
+
+/// The result of a shuffle that reads a lane outside its mask, unlike any data.
+const UNSPECIFIED: u32 = 0xBAD0_1A4E;
+
+#[track_caller]
+pub(super) fn reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
+    fn over(mask: u32, d: &Deposits, f: impl Fn(u32, u32) -> u32) -> u32 {
+        lanes(mask).map(|lane| d[lane].value).reduce(f).unwrap_or(0)
+    }
+    collective(
+        mask,
+        value,
+        0,
+        match reduction {
+            Reduction::Add => |_, m, d| over(m, d, u32::wrapping_add),
+            Reduction::MinUnsigned => |_, m, d| over(m, d, u32::min),
+            Reduction::MaxUnsigned => |_, m, d| over(m, d, u32::max),
+            Reduction::MinSigned => |_, m, d| over(m, d, |a, b| (a as i32).min(b as i32) as u32),
+            Reduction::MaxSigned => |_, m, d| over(m, d, |a, b| (a as i32).max(b as i32) as u32),
+            Reduction::And => |_, m, d| over(m, d, |a, b| a & b),
+            Reduction::Or => |_, m, d| over(m, d, |a, b| a | b),
+            Reduction::Xor => |_, m, d| over(m, d, |a, b| a ^ b),
+        },
+    )
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| mask >> lane & 1 == 1)
+}
