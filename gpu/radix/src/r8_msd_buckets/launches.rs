@@ -55,9 +55,10 @@ impl Sorts<u32> for MsdBuckets {
             on.launch(radix_msd_buckets_starts, geometry, args)?;
 
             let geometry = Geometry::linear(n.div_ceil(partition_tile(threads)), threads);
-            let geometry = geometry.shared(partition_shared(threads)).overlapping();
+            let geometry = geometry.shared(4 * partition_tile(threads)).overlapping();
             let two = (second_bits != 0) as u32;
-            let args = (keys, scratch, u32::BITS - first_bits, first_bits, first, two, tiles.slice(0, 0));
+            let digit = Digit { shift: u32::BITS - first_bits, bits: first_bits };
+            let args = (keys, scratch, digit, first, tiles.slice(0, 0));
             if wide {
                 on.launch(radix_msd_buckets_partition_wide, geometry, args)?;
             } else {
@@ -65,8 +66,9 @@ impl Sorts<u32> for MsdBuckets {
             }
             if second_bits != 0 {
                 let geometry = Geometry::linear(tiles.len() / 4, PARTITION_THREADS);
-                let geometry = geometry.shared(partition_shared(PARTITION_THREADS)).overlapping();
-                let args = (scratch, keys, u32::BITS - top_bits, second_bits, second, 0, tiles);
+                let geometry = geometry.shared(4 * partition_tile(PARTITION_THREADS)).overlapping();
+                let digit = Digit { shift: u32::BITS - top_bits, bits: second_bits };
+                let args = (scratch, keys, digit, second, tiles);
                 on.launch(radix_msd_buckets_partition, geometry, args)?;
             }
 
@@ -75,6 +77,9 @@ impl Sorts<u32> for MsdBuckets {
         }))
     }
 }
+
+/// Most keys of a sort: numbers of keys, rounded up to whole tiles, are words of 32 bits.
+pub const MAX_KEYS: u32 = u32::MAX - 0xffff;
 
 /// Most keys that a bucket of uniform input has on average, while top bits last: 7.5 standard deviations below what a
 /// block takes.
@@ -90,10 +95,22 @@ const ONE_PASS_BITS: u32 = 9;
 /// From this many keys on the first partition is wide.
 const WIDE: u32 = 1 << 27;
 
-/// The least shared memory per block of the devices that the kernels are compiled for (8.6, 8.9 and 12.x have it): all
-/// but the largest histograms fit.
-const LEAST_SHARED: u32 = 99 << 10;
-const _: () = assert!(partition_shared(PARTITION_THREADS_WIDE) <= LEAST_SHARED);
+/// Bytes of dynamic shared memory of the histogram: a counter of 16 bits per bucket.
+pub const fn histogram_shared(top_bits: u32) -> u32 {
+    2 << top_bits
+}
+
+/// Blocks of the histogram: one per SM, since each block has counters to add up, and at least 8192 keys per block.
+const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
+    let enough = n.div_ceil(8192);
+    if enough < multiprocessors { enough } else { multiprocessors }
+}
+
+/// Blocks of the second launch: one for each value of the first partition's bits; one in all if that is the only
+/// partition.
+const fn starts_blocks(first_bits: u32, second_bits: u32) -> u32 {
+    if second_bits == 0 { 1 } else { 1 << first_bits }
+}
 
 /// How keys are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
