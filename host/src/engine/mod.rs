@@ -439,23 +439,7 @@ impl Engine {
     /// [`Error::Launch`] for a view that is not of live memory of this engine; [`Error::Launch`] or [`Error::Cuda`] if
     /// the launch is refused or, on the simulator, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
-        self.start(&With::new(kernel, args), geometry)
-    }
-
-    fn start(&self, call: &dyn Call, geometry: Geometry) -> Result<()> {
-        if geometry.is_empty() {
-            return Ok(());
-        }
-        let (kernel, mut parameters) = (call.name(), call.parameters());
-        self.check_views(kernel, parameters.views())?;
-        let views = parameters.views().to_vec();
-        self.logged(What::Launch { kernel, geometry, views }, || match &self.0.backend {
-            Backend::Cuda(cuda) => {
-                // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
-                unsafe { Ok(cuda.launch(kernel, &geometry, &mut parameters.pointers())?) }
-            }
-            Backend::Simulator(options) => Ok(simt::sim::enqueue(call, geometry, *options)?),
-        })
+        Ok(self.enqueue(&With::new(kernel, args), geometry)?)
     }
 
     /// Refuses views that are not of a buffer of this engine: a view is copied freely and may outlive its buffer.
@@ -618,7 +602,19 @@ impl Launcher for Engine {
     }
 
     fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> launcher::Result {
-        Ok(self.start(call, geometry)?)
+        if geometry.is_empty() {
+            return Ok(());
+        }
+        let (kernel, mut parameters) = (call.name(), call.parameters());
+        self.check_views(kernel, parameters.views())?;
+        let views = parameters.views().to_vec();
+        Ok(self.logged(What::Launch { kernel, geometry, views }, || match &self.0.backend {
+            Backend::Cuda(cuda) => {
+                // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
+                unsafe { Ok(cuda.launch(kernel, &geometry, &mut parameters.pointers())?) }
+            }
+            Backend::Simulator(options) => Ok(simt::sim::enqueue(call, geometry, *options)?),
+        })?)
     }
 
     fn allocate(&self, bytes: usize) -> launcher::Result<Box<dyn Memory>> {
