@@ -1,6 +1,6 @@
 //! Rungs (file, kernels, launches) and the ladders that they form.
 //!
-//! A rung's launches are below its kernels, as an implementation of the trait of its kind:
+//! A rung's launches are below its kernels, as functions ([`sort`]) or as an implementation of the trait of its kind:
 //!
 //! | kind | task of a rung |
 //! | --- | --- |
@@ -12,9 +12,10 @@
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
 //!
-//! A trait has one method that allocates the rung's scratch memory and returns [`Launches`], which can be run any
-//! number of times (rungs of [`cubes`] and [`saxpy`] need no memory and launch directly). Tests, the program and the
-//! library run them through [`Sequence`].
+//! A rung that sorts has a function that enqueues its launches, and one that takes the scratch memory for them; a row of
+//! data ([`Functions`], [`sort::Words`]) names both. Another trait has one method that allocates the rung's scratch
+//! memory and returns [`Launches`], which can be run any number of times (rungs of [`cubes`] and [`saxpy`] need no
+//! memory and launch directly). Tests, the program and the library run them through [`Sequence`].
 
 pub mod cubes;
 pub mod histogram;
@@ -94,6 +95,59 @@ impl Ask {
 /// The launches of a rung, with the scratch memory that they need. They run on the machine that they were made on.
 pub type Launches<A> = Box<dyn FnMut(&dyn Launcher, A) -> Result>;
 
+/// The functions of a rung, as a row of data: what it enqueues for arguments of type `A`, and its scratch memory `M`.
+pub struct Functions<A, M> {
+    /// Takes the scratch memory for a number of elements.
+    pub scratch: fn(&dyn Launcher, u32, &Options) -> Result<M>,
+    /// Enqueues the launches. It allocates nothing.
+    pub run: fn(&dyn Launcher, A, &mut M) -> Result,
+}
+
+/// The functions of a rung, whatever its scratch memory.
+pub trait Runs<A>: Sync {
+    /// Takes the scratch memory for `n` elements.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] beyond a limit of the rung; [`Failed::Machine`] if there is no memory.
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Box<dyn Ready<A>>>;
+}
+
+/// The functions of a rung with their scratch memory, on one machine.
+pub trait Ready<A> {
+    /// Enqueues the launches.
+    ///
+    /// # Errors
+    /// Those of a launch; [`Failed::Unsuitable`] for arguments that the rung does not take.
+    fn run(&mut self, on: &dyn Launcher, args: A) -> Result;
+}
+
+impl<A: 'static, M: 'static> Runs<A> for Functions<A, M> {
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Box<dyn Ready<A>>> {
+        Ok(Box::new(Prepared { functions: self, memory: (self.scratch)(on, n, options)? }))
+    }
+}
+
+/// A row with its scratch memory.
+struct Prepared<F: 'static, M> {
+    functions: &'static F,
+    memory: M,
+}
+
+impl<A, M> Ready<A> for Prepared<Functions<A, M>, M> {
+    fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
+        (self.functions.run)(on, args, &mut self.memory)
+    }
+}
+
+/// Launches as a closure.
+struct Closure<A>(Launches<A>);
+
+impl<A> Ready<A> for Closure<A> {
+    fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
+        (self.0)(on, args)
+    }
+}
+
 /// Arguments of [`Launches`] made for a number of elements.
 pub trait Lengths {
     /// Refuses views of other lengths.
@@ -131,14 +185,14 @@ pub fn expect_aligned<T: Scalar>(what: &str, view: Global<T>) -> Result {
 /// freed and the next run allocates fresh memory.
 pub struct Sequence<A> {
     n: u32,
-    launches: Option<Launches<A>>,
+    ready: Option<Box<dyn Ready<A>>>,
     make: Make<A>,
 }
 
-/// Allocates the scratch memory of a sequence, and allocates it anew after a run that failed.
-type Make<A> = Box<dyn Fn(&dyn Launcher) -> Result<Launches<A>>>;
+/// Takes the scratch memory of a sequence, and takes fresh memory after a run that failed.
+type Make<A> = Box<dyn Fn(&dyn Launcher) -> Result<Box<dyn Ready<A>>>>;
 
-impl<A: Lengths> Sequence<A> {
+impl<A: Lengths + 'static> Sequence<A> {
     /// A sequence for arguments of `n` elements. `make` allocates the scratch memory.
     ///
     /// # Errors
@@ -148,9 +202,23 @@ impl<A: Lengths> Sequence<A> {
         n: u32,
         make: impl Fn(&dyn Launcher) -> Result<Launches<A>> + 'static,
     ) -> Result<Self> {
-        Ok(Self { n, launches: Some(make(on)?), make: Box::new(make) })
+        Self::ready(on, n, Box::new(move |on| Ok(Box::new(Closure(make(on)?)))))
     }
 
+    /// A sequence for arguments of `n` elements, by the functions of a rung.
+    ///
+    /// # Errors
+    /// Those of [`Runs::prepare`].
+    pub fn of(on: &dyn Launcher, n: u32, options: Options, functions: &'static dyn Runs<A>) -> Result<Self> {
+        Self::ready(on, n, Box::new(move |on| functions.prepare(on, n, &options)))
+    }
+
+    fn ready(on: &dyn Launcher, n: u32, make: Make<A>) -> Result<Self> {
+        Ok(Self { n, ready: Some(make(on)?), make })
+    }
+}
+
+impl<A: Lengths> Sequence<A> {
     /// Enqueues all launches, on the machine that the sequence was made on.
     ///
     /// # Errors
@@ -158,12 +226,12 @@ impl<A: Lengths> Sequence<A> {
     /// run that failed, an allocation.
     pub fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
         args.check(self.n)?;
-        let mut launches = match self.launches.take() {
-            Some(launches) => launches,
+        let mut ready = match self.ready.take() {
+            Some(ready) => ready,
             None => (self.make)(on)?,
         };
-        launches(on, args)?;
-        self.launches = Some(launches);
+        ready.run(on, args)?;
+        self.ready = Some(ready);
         Ok(())
     }
 }
