@@ -73,15 +73,17 @@ pub enum Memory {
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
 pub fn scratch(on: &dyn Launcher, n: u32, options: &Options) -> Result<Memory> {
-    Ok(match n {
-        ..=ONE_BLOCK => Memory::OneBlock,
-        ..=MOST => Memory::Few(Sorter::new(on, n)?),
-        ..=MANY => {
-            let many = Many::new(n, on.device().shared_per_block);
-            Memory::Many(many_launches::Sorter::new(on, &many)?)
-        }
-        _ => Memory::Skewed(msd_skewed::scratch(on, n, options)?),
-    })
+    if n <= ONE_BLOCK {
+        return Ok(Memory::OneBlock);
+    }
+    if n <= MOST {
+        return Ok(Memory::Few(Sorter::new(on, n)?));
+    }
+    if n <= MANY {
+        let many = Many::new(n, on.device().shared_per_block);
+        return Ok(Memory::Many(many_launches::Sorter::new(on, &many)?));
+    }
+    Ok(Memory::Skewed(msd_skewed::scratch(on, n, options)?))
 }
 
 /// Sorts keys of 32 bits in place.
