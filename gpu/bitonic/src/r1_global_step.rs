@@ -1,8 +1,8 @@
 //! # Bitonic sort, one step per launch
 //!
-//! **Idea.** A sorting network of comparators. Stage `k` merges pairs of sorted runs of `k/2` keys into runs of `k`; its
-//! steps compare-exchange keys `j` apart, for `j` = `k/2`, `k/4`, …, 1. Each step needs the result of the one before,
-//! and only the end of a kernel synchronises all blocks, so every step is a launch of its own.
+//! **Idea.** A sorting network of comparators. Stage `k` merges pairs of sorted runs of `k/2` keys into runs of `k`.
+//! Its steps compare-exchange keys `j` apart, for `j` = `k/2`, `k/4`, …, 1. Each step needs the result of the one
+//! before, and only the end of a kernel synchronises all blocks, so every step is a launch of its own.
 //!
 //! **Changed from the rung before.** First rung.
 //!

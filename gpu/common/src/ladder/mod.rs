@@ -12,10 +12,11 @@
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
 //!
-//! A rung that sorts has a function that enqueues its launches, and one that takes the scratch memory for them; a row of
-//! data ([`Functions`], [`sort::Words`]) names both. Another trait has one method that allocates the rung's scratch
-//! memory and returns [`Launches`], which can be run any number of times (rungs of [`cubes`] and [`saxpy`] need no
-//! memory and launch directly). Tests, the program and the library run them through [`Sequence`].
+//! A rung that sorts has a function that enqueues its launches, and one that takes the scratch memory for them. A row
+//! of data ([`Functions`], [`sort::Words`]) names both. The trait of another kind has one method that allocates the
+//! rung's scratch memory and returns [`Launches`], which can be run any number of times (rungs of [`cubes`] and
+//! [`saxpy`] need no memory and launch directly). Tests, the program and the library run all of them through
+//! [`Sequence`].
 
 pub mod cubes;
 pub mod histogram;

@@ -37,8 +37,8 @@ impl Lengths for Pairs {
     }
 }
 
-/// The functions of a rung that sorts unsigned words, as a row of data. Other keys are mapped to such words, sorted, and
-/// mapped back: that is two more launches than the heads of the rungs count.
+/// The functions of a rung that sorts unsigned words, as a row of data. Other keys are mapped to such words, sorted,
+/// and mapped back: that is two more launches than the heads of the rungs count.
 pub struct Words<W, M = ()> {
     /// Takes the scratch memory for a number of keys.
     pub scratch: fn(&dyn Launcher, u32, &Options) -> Result<M>,

@@ -58,7 +58,8 @@ pub fn radix_msd_buckets_bucket_sort(
     let fits = end - start <= BUCKET_MAX;
     let input = if in_output != 0 { output } else { scratch };
     if !fits || !sort_in_block(input, output, start, end, top_bits) {
-        sort_by_digits::<WARPS>(scratch, output, fits || in_output != 0, start, end, u32::BITS - top_bits, SUMS::view());
+        let (in_output, left) = (fits || in_output != 0, u32::BITS - top_bits);
+        sort_by_digits::<WARPS>(scratch, output, in_output, start, end, left, SUMS::view());
     }
 }
 

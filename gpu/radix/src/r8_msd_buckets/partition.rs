@@ -59,7 +59,7 @@ pub fn radix_msd_buckets_partition_wide(
 fn partition<const WARPS: u32>(
     input: Global<u32>, output: Global<u32>, digit: Digit, cursors: Global<u32>, tiles: Global<u32>,
 ) {
-    let (t, threads) = (thread::thread_idx_x(), WARPS * warp::WARP);
+    let (t, b, threads) = (thread::thread_idx_x(), thread::block_idx_x(), WARPS * warp::WARP);
     let in_tile = partition_tile(threads);
     let sorted = Shared::<u32>::dynamic(0, in_tile);
     grid::let_next_start();
@@ -67,9 +67,9 @@ fn partition<const WARPS: u32>(
         COUNTS::view().set_pack(t, [0; 4]);
     }
     grid::wait_for_previous(); // cursors, tiles, and in the second partition the keys
-    let origin = thread::block_idx_x() * in_tile;
+    let origin = b * in_tile;
     let whole = [origin, input.len().min(origin.saturating_add(in_tile)), 0, origin];
-    let [begin, end, first_bucket, origin] = if tiles.is_empty() { whole } else { tiles.get_pack(thread::block_idx_x()) };
+    let [begin, end, first_bucket, origin] = if tiles.is_empty() { whole } else { tiles.get_pack(b) };
     if begin == end {
         return;
     }
