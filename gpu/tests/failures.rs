@@ -197,6 +197,7 @@ fn multiplies(entry: &'static Entry<Matmul>) -> Case {
     match (entry.run.f32(), entry.run.f16()) {
         (true, _) => multiplies_of::<f32>(entry, |x| x),
         (false, Some(_)) => multiplies_of(entry, f16::from_f32),
+        (false, None) if entry.run.f64().is_some() => multiplies_of::<f64>(entry, f64::from),
         (false, None) => multiplies_of(entry, bf16::from_f32),
     }
 }
