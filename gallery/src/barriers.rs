@@ -5,16 +5,16 @@ use crate::prelude::*;
 shared!(TILE: [u32; BLOCK]);
 shared!(ONE: [u32; 1]);
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn barrier_in_a_branch<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, n, tile) = (thread_idx_x(), input.len(), TILE::view());
     if t < n {
         tile.set(t, input.get(t));
-        if !V::MENDED {
+        if !V::FIXED {
             sync_threads();
         }
     }
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // threads without an element come as well
     }
     if t < n {
@@ -22,50 +22,50 @@ pub fn barrier_in_a_branch<V: Version>(input: Global<u32>, output: Global<u32>) 
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn two_barriers<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     if t % 2 == 0 {
         tile.set(t, input.get(t));
-        if !V::MENDED {
+        if !V::FIXED {
             sync_threads();
         }
     } else {
         tile.set(t, 2 * input.get(t));
-        if !V::MENDED {
+        if !V::FIXED {
             sync_threads();
         }
     }
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // one call, after the arms have met
     }
     output.set(t, tile.get(t ^ 1));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn two_barriers_by_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     if t < 32 {
         tile.set(t, input.get(t));
-        if !V::MENDED {
+        if !V::FIXED {
             sync_threads();
         }
     } else {
         tile.set(t, 2 * input.get(t));
-        if !V::MENDED {
+        if !V::FIXED {
             sync_threads();
         }
     }
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // one call, after the arms have met
     }
     output.set(t, tile.get(t ^ 32));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn return_before_the_barrier<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, n, tile) = (thread_idx_x(), input.len(), TILE::view());
-    if !V::MENDED && t >= n {
+    if !V::FIXED && t >= n {
         return;
     }
     tile.set(t, if t < n { input.get(t) } else { 0 });
@@ -75,12 +75,12 @@ pub fn return_before_the_barrier<V: Version>(input: Global<u32>, output: Global<
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn product_return_at_the_edge<V: Version>(a: Global<u32>, b: Global<u32>, c: Global<u32>, n: u32) {
     // A product of n × n matrices; n is no multiple of the tile's 8.
     let (x, y, tile) = (thread_idx_x(), thread::thread_idx_y(), TILE::view());
     let (column, row) = (block_idx_x() * 8 + x, thread::block_idx_y() * 8 + y);
-    if !V::MENDED && (row >= n || column >= n) {
+    if !V::FIXED && (row >= n || column >= n) {
         return;
     }
     let mut sum = 0;
@@ -100,13 +100,13 @@ pub fn product_return_at_the_edge<V: Version>(a: Global<u32>, b: Global<u32>, c:
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn rounds_by_thread<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, n, tile) = (thread_idx_x(), input.len(), TILE::view());
     // 150 elements, 64 threads: some threads have three, others two.
     let mut i = t;
     let mut sum = 0;
-    while if V::MENDED { i - t < n } else { i < n } {
+    while if V::FIXED { i - t < n } else { i < n } {
         tile.set(t, if i < n { input.get(i) } else { 0 });
         sync_threads(); // the tile is there
         sum += tile.get(t ^ 1);
@@ -116,14 +116,14 @@ pub fn rounds_by_thread<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn until_it_is_done<V: Version>(input: Global<u32>, output: Global<u32>) {
     // Halves a number until it is 1, all threads side by side.
     let t = thread_idx_x();
     let (mut value, mut rounds) = (input.get(t) + 1, 0);
     loop {
         let done = value == 1;
-        if V::MENDED {
+        if V::FIXED {
             if thread::sync_threads_and(done) {
                 break; // all at once
             }
@@ -141,10 +141,10 @@ pub fn until_it_is_done<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, rounds);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn vote_in_one_arm<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, own) = (thread_idx_x(), input.get(thread_idx_x()));
-    let large = if V::MENDED {
+    let large = if V::FIXED {
         thread::sync_threads_count(own > 500)
     } else if own > 500 {
         thread::sync_threads_count(true)
@@ -154,18 +154,18 @@ pub fn vote_in_one_arm<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, large);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn named_barrier_count<V: Version>(input: Global<u32>, output: Global<u32>) {
     // Three warps, of which two exchange elements.
     let (t, tile) = (thread_idx_x(), TILE::view());
     if t < BLOCK {
         tile.set(t, input.get(t));
-        thread::barrier(1, if V::MENDED { BLOCK } else { 96 }); // the two warps that take part
+        thread::barrier(1, if V::FIXED { BLOCK } else { 96 }); // the two warps that take part
         output.set(t, tile.get(t ^ 32));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn named_barrier_number<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     if t < 32 {
@@ -173,28 +173,28 @@ pub fn named_barrier_number<V: Version>(input: Global<u32>, output: Global<u32>)
         thread::barrier(1, BLOCK); // the tile is there
         output.set(t, 0);
     } else {
-        thread::barrier(if V::MENDED { 1 } else { 2 }, BLOCK); // the tile is there
+        thread::barrier(if V::FIXED { 1 } else { 2 }, BLOCK); // the tile is there
         output.set(t, tile.get(63 - t));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn named_barrier_half_a_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
-    if V::MENDED || t % 2 == 0 {
-        thread::barrier(1, if V::MENDED { BLOCK } else { 32 }); // whole warps arrive
+    if V::FIXED || t % 2 == 0 {
+        thread::barrier(1, if V::FIXED { BLOCK } else { 32 }); // whole warps arrive
     }
     output.set(t, if t % 2 == 0 { tile.get((t + 34) % BLOCK) } else { 0 });
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn leader_leaves<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, one) = (thread_idx_x(), ONE::view());
     let sum = warp::reduce_add(FULL, input.get(t));
     if t == 0 {
         one.set(0, sum);
-        if !V::MENDED {
+        if !V::FIXED {
             output.set(0, sum);
             return;
         }
@@ -203,7 +203,7 @@ pub fn leader_leaves<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, one.get(0));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn barrier_of_a_role<V: Version>(input: Global<u32>, output: Global<u32>) {
     // One warp loads, the other computes; both meet twice per tile.
     let (t, tile) = (thread_idx_x(), TILE::view());
@@ -212,7 +212,7 @@ pub fn barrier_of_a_role<V: Version>(input: Global<u32>, output: Global<u32>) {
         for step in 0..3 {
             tile.set(lane, input.get(step * 32 + lane));
             thread::barrier(1, BLOCK); // the tile is there
-            if V::MENDED || step < 2 {
+            if V::FIXED || step < 2 {
                 thread::barrier(2, BLOCK); // the tile has been used
             }
         }
@@ -228,22 +228,22 @@ pub fn barrier_of_a_role<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn named_barrier_by_lanes<V: Version>(input: Global<u32>, output: Global<u32>) {
     // Two warps; half of the lanes have something else to write.
     let (t, tile) = (thread_idx_x(), TILE::view());
     if t % 2 == 0 {
         tile.set(t, input.get(t));
-        if !V::MENDED {
+        if !V::FIXED {
             thread::barrier(1, BLOCK); // the tile is there
         }
     } else {
         tile.set(t, 2 * input.get(t));
-        if !V::MENDED {
+        if !V::FIXED {
             thread::barrier(1, BLOCK); // the tile is there
         }
     }
-    if V::MENDED {
+    if V::FIXED {
         thread::barrier(1, BLOCK); // one call, after the arms have met
     }
     output.set(t, tile.get(63 - t));
@@ -255,7 +255,7 @@ pub static CASES: &[Case] = &[
         name: "barrier-in-a-branch",
         bug: "A barrier inside a branch that threads without an element do not take.",
         effect: "Hangs, or lets the others through: GPUs differ in how they count warps and exited threads.",
-        mend: "The barrier outside of the branch.",
+        fix: "The barrier outside of the branch.",
         finds: &[MissedBarrier, DivergentBarrier, UninitialisedShared, SharedRace],
         run: |on| {
             let x = numbers(50);
@@ -269,7 +269,7 @@ pub static CASES: &[Case] = &[
         bug: "Each arm of a branch has its own barrier, and the lanes of a warp take both arms.",
         effect: "A GPU may treat the two as one barrier; the compiler may assume that it does not. The kernel hangs, \
               or works until the next compiler.",
-        mend: "One barrier after the arms.",
+        fix: "One barrier after the arms.",
         finds: &[DivergentBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -283,7 +283,7 @@ pub static CASES: &[Case] = &[
         bug: "Each arm of a branch has its own barrier, and each warp takes one arm.",
         effect: "Works on today's GPUs, whose barriers do not depend on the source line; the language requires one \
               line for all threads.",
-        mend: "One barrier after the arms, or a named barrier.",
+        fix: "One barrier after the arms, or a named barrier.",
         finds: &[DivergentBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -296,7 +296,7 @@ pub static CASES: &[Case] = &[
         name: "return-before-the-barrier",
         bug: "Threads without an element return before the barrier.",
         effect: "Today's GPUs no longer wait for threads that have ended; the language does not promise it.",
-        mend: "These threads stay and do nothing.",
+        fix: "These threads stay and do nothing.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(50);
@@ -309,7 +309,7 @@ pub static CASES: &[Case] = &[
         name: "product-return-at-the-edge",
         bug: "A tiled matrix product whose threads beyond the matrix return before the barriers.",
         effect: "Parts of the tiles at the edge are not loaded; sizes that are multiples of the tile hide it.",
-        mend: "These threads load their part of the tile, or zero, and write nothing.",
+        fix: "These threads load their part of the tile, or zero, and write nothing.",
         finds: &[MissedBarrier, UninitialisedShared],
         run: |on| {
             let n = 12;
@@ -325,7 +325,7 @@ pub static CASES: &[Case] = &[
         name: "rounds-by-thread",
         bug: "A loop contains barriers, and threads run it a different number of times.",
         effect: "Hangs, or lets threads through that others still wait for.",
-        mend: "All threads of the block run the same number of iterations.",
+        fix: "All threads of the block run the same number of iterations.",
         finds: &[MissedBarrier, DivergentBarrier, SharedRace],
         run: |on| {
             let x = numbers(150);
@@ -339,7 +339,7 @@ pub static CASES: &[Case] = &[
         name: "until-it-is-done",
         bug: "Each thread leaves a loop with a barrier when its own work is done.",
         effect: "May hang, depending on how many threads remain in each warp.",
-        mend: "A barrier that votes: all threads leave the loop when all are done.",
+        fix: "A barrier that votes: all threads leave the loop when all are done.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -352,7 +352,7 @@ pub static CASES: &[Case] = &[
         name: "vote-in-one-arm",
         bug: "Two arms of a branch each vote at their own barrier, for one common count.",
         effect: "As with two barriers: a GPU may count both, or hang.",
-        mend: "One vote of all threads.",
+        fix: "One vote of all threads.",
         finds: &[DivergentBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -365,7 +365,7 @@ pub static CASES: &[Case] = &[
         name: "named-barrier-count",
         bug: "A named barrier expects three warps, and only two arrive.",
         effect: "Hangs.",
-        mend: "The barrier expects two warps.",
+        fix: "The barrier expects two warps.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -378,7 +378,7 @@ pub static CASES: &[Case] = &[
         name: "named-barrier-number",
         bug: "Two roles wait at two named barriers for each other.",
         effect: "Hangs.",
-        mend: "The same number on both sides.",
+        fix: "The same number on both sides.",
         finds: &[DivergentBarrier],
         run: |on| {
             let x = numbers(32);
@@ -391,7 +391,7 @@ pub static CASES: &[Case] = &[
         name: "named-barrier-half-a-warp",
         bug: "Half of each warp arrives at a named barrier for 32 threads.",
         effect: "A GPU counts whole warps: the first warp passes alone.",
-        mend: "Whole warps arrive, and the count includes all of them.",
+        fix: "Whole warps arrive, and the count includes all of them.",
         finds: &[MissedBarrier, DivergentBarrier, SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -404,7 +404,7 @@ pub static CASES: &[Case] = &[
         name: "leader-leaves",
         bug: "The thread that has the result writes it and returns; the others wait for it at the barrier.",
         effect: "Works on GPUs that do not wait for exited threads.",
-        mend: "This thread also waits at the barrier.",
+        fix: "This thread also waits at the barrier.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(BLOCK);
@@ -417,7 +417,7 @@ pub static CASES: &[Case] = &[
         name: "barrier-of-a-role",
         bug: "The loading warp skips its last barrier, at which the computing warp waits.",
         effect: "Hangs on GPUs that do not count the loading warp's exit as an arrival.",
-        mend: "Both roles reach each barrier equally often. Two roles may wait at two different lines.",
+        fix: "Both roles reach each barrier equally often. Two roles may wait at two different lines.",
         finds: &[MissedBarrier],
         run: |on| {
             let x = numbers(96);
@@ -431,7 +431,7 @@ pub static CASES: &[Case] = &[
         bug: "Lanes of one warp reach a named barrier at two lines.",
         effect: "Undefined: the whole warp has to execute the instruction together. Roles made of whole warps may use \
               two lines.",
-        mend: "One call, after the branch.",
+        fix: "One call, after the branch.",
         finds: &[DivergentBarrier, Unwritten],
         run: |on| {
             let x = numbers(BLOCK);

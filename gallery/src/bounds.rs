@@ -5,41 +5,41 @@ use crate::prelude::*;
 shared!(TILE: [u32; BLOCK]);
 shared!(HALVES: [u32; 2 * BLOCK]);
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn no_guard<V: Version>(input: Global<u32>, output: Global<u32>) {
     let i = index_1d();
-    if !V::MENDED || i < input.len() {
+    if !V::FIXED || i < input.len() {
         output.set(i, input.get(i) + 1);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn guard_by_one<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (i, n) = (index_1d(), input.len());
-    if if V::MENDED { i < n } else { i <= n } {
+    if if V::FIXED { i < n } else { i <= n } {
         output.set(i, input.get(i) + 1);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn before_the_first<V: Version>(input: Global<u32>, output: Global<u32>) {
     let i = index_1d();
-    let left = if V::MENDED && i == 0 { 0 } else { input.get(i.wrapping_sub(1)) };
+    let left = if V::FIXED && i == 0 { 0 } else { input.get(i.wrapping_sub(1)) };
     output.set(i, input.get(i) + left);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn reverse_by_one<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (i, n) = (index_1d(), input.len());
-    output.set(if V::MENDED { n - 1 - i } else { n - i }, input.get(i));
+    output.set(if V::FIXED { n - 1 - i } else { n - i }, input.get(i));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn second_guard<V: Version>(input: Global<u32>, output: Global<u32>) {
     // Two elements per thread: the second may be missing where the first is there.
     let (first, n) = (block_idx_x() * 2 * 32 + thread_idx_x(), input.len());
     let mut value = if first < n { input.get(first) } else { 0 };
-    if if V::MENDED { first + 32 < n } else { first < n } {
+    if if V::FIXED { first + 32 < n } else { first < n } {
         value += input.get(first + 32);
     }
     let sum = warp::reduce_add(FULL, value);
@@ -48,31 +48,31 @@ pub fn second_guard<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn rest_of_a_pack<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (i, n) = (index_1d(), input.len());
-    if i < if V::MENDED { n / 4 } else { n.div_ceil(4) } {
+    if i < if V::FIXED { n / 4 } else { n.div_ceil(4) } {
         output.set_pack(i, input.get_pack(i));
     }
-    if V::MENDED && i < n % 4 {
+    if V::FIXED && i < n % 4 {
         output.set(n / 4 * 4 + i, input.get(n / 4 * 4 + i));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn pack_off_its_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     // All but the first element: they begin 4 bytes behind a multiple of 16.
     let (i, rest) = (index_1d(), input.slice(1, input.len() - 1));
-    if V::MENDED {
+    if V::FIXED {
         output.set(i, rest.get(i));
     } else if i < rest.len() / 4 {
         output.set_pack(i, rest.get_pack(i));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn shared_seam<V: Version>(input: Global<u32>, output: Global<u32>) {
-    let (t, tile) = (thread_idx_x(), if V::MENDED { HALVES::view() } else { TILE::view() });
+    let (t, tile) = (thread_idx_x(), if V::FIXED { HALVES::view() } else { TILE::view() });
     tile.set(t, input.get(index_1d()));
     if t == 0 {
         tile.set(BLOCK, input.get(index_1d() + BLOCK)); // the seam on the right
@@ -90,11 +90,11 @@ pub fn dynamic_bytes(input: Global<u32>, output: Global<u32>) {
     output.set(t, tile.get(t ^ 1));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn rows_for_columns<V: Version>(a: Global<u32>, transposed: Global<u32>, rows: u32, columns: u32) {
     let x = block_idx_x() * 8 + thread_idx_x();
     let y = thread::block_idx_y() * 8 + thread::thread_idx_y();
-    if V::MENDED {
+    if V::FIXED {
         if x < columns && y < rows {
             transposed.set(x * rows + y, a.get(y * columns + x));
         }
@@ -103,18 +103,18 @@ pub fn rows_for_columns<V: Version>(a: Global<u32>, transposed: Global<u32>, row
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn bin_that_is_not_there<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     let key = keys.get(index_1d());
     // Keys go up to 1000 inclusive.
-    let width = if V::MENDED { 1001_u32.div_ceil(10) } else { 100 };
+    let width = if V::FIXED { 1001_u32.div_ceil(10) } else { 100 };
     counts.fetch_add(key / width, 1, Relaxed, Scope::Device);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn neighbour_of_the_last<V: Version>(keys: Global<u32>, first: u32) {
     let at = 2 * index_1d() + first;
-    if if V::MENDED { at + 1 < keys.len() } else { at < keys.len() } {
+    if if V::FIXED { at + 1 < keys.len() } else { at < keys.len() } {
         let (a, b) = (keys.get(at), keys.get(at + 1));
         if a > b {
             keys.set(at, b);
@@ -123,12 +123,12 @@ pub fn neighbour_of_the_last<V: Version>(keys: Global<u32>, first: u32) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn index_that_is_data<V: Version>(indices: Global<u32>, input: Global<u32>, output: Global<u32>) {
     let (i, n) = (index_1d(), input.len());
     let at = indices.get(i);
     // n stands for "none".
-    output.set(i, if V::MENDED && at == n { 0 } else { input.get(at) });
+    output.set(i, if V::FIXED && at == n { 0 } else { input.get(at) });
 }
 
 #[cfg(not(target_os = "cuda"))]
@@ -137,11 +137,11 @@ fn sorted(mut keys: Vec<u32>) -> Vec<u32> {
     keys
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn dynamic_off_its_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     // A few bytes of flags, and the tile behind them.
     let (t, flags) = (thread_idx_x(), Shared::<u8>::dynamic(0, 6));
-    let tile = Shared::<u32>::dynamic(if V::MENDED { 8 } else { 6 }, BLOCK);
+    let tile = Shared::<u32>::dynamic(if V::FIXED { 8 } else { 6 }, BLOCK);
     if t < 6 {
         flags.set(t, 1);
     }
@@ -156,7 +156,7 @@ pub static CASES: &[Case] = &[
         name: "no-guard",
         bug: "The grid is rounded up to whole blocks, and the kernel does not check that its element exists.",
         effect: "Reads and writes other allocations, or ends with \"illegal address\" if the page is not mapped.",
-        mend: "A guard.",
+        fix: "A guard.",
         finds: &[OutOfBounds],
         run: |on| {
             let x = numbers(100);
@@ -169,7 +169,7 @@ pub static CASES: &[Case] = &[
         name: "guard-by-one",
         bug: "The guard lets one element too many through.",
         effect: "One word past the end is read and written: mostly padding of the allocation, so nothing shows.",
-        mend: "`<` for `<=`.",
+        fix: "`<` for `<=`.",
         finds: &[OutOfBounds],
         run: |on| {
             let x = numbers(100);
@@ -182,7 +182,7 @@ pub static CASES: &[Case] = &[
         name: "before-the-first",
         bug: "The first element reads its left neighbour.",
         effect: "The index wraps to 2³² - 1: \"illegal address\", or another allocation's word.",
-        mend: "The first element has no neighbour.",
+        fix: "The first element has no neighbour.",
         finds: &[OutOfBounds],
         run: |on| {
             let x = numbers(128);
@@ -195,7 +195,7 @@ pub static CASES: &[Case] = &[
         name: "reverse-by-one",
         bug: "The kernel uses n - i as the mirror index of element i.",
         effect: "Element 0 is written past the end of the array, and the first word of the output is never written.",
-        mend: "n - 1 - i.",
+        fix: "n - 1 - i.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let x = numbers(128);
@@ -208,7 +208,7 @@ pub static CASES: &[Case] = &[
         name: "second-guard",
         bug: "Each thread processes two elements and guards only the first.",
         effect: "The sum contains words past the end of the array.",
-        mend: "A guard for each.",
+        fix: "A guard for each.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let x = numbers(100);
@@ -221,7 +221,7 @@ pub static CASES: &[Case] = &[
         name: "rest-of-a-pack",
         bug: "A copy in packs of 16 bytes rounds the number of packs up.",
         effect: "Up to three words past the end of both arrays are read and written.",
-        mend: "Whole packs, and the remainder word by word.",
+        fix: "Whole packs, and the remainder word by word.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let x = numbers(102);
@@ -234,7 +234,7 @@ pub static CASES: &[Case] = &[
         name: "pack-off-its-place",
         bug: "Packs are read from a slice that does not begin at a multiple of 16 bytes.",
         effect: "\"Misaligned address\" ends the program.",
-        mend: "Word by word; or words up to the first multiple of 16 bytes, and packs from there on.",
+        fix: "Word by word; or words up to the first multiple of 16 bytes, and packs from there on.",
         finds: &[Misaligned, Unwritten],
         run: |on| {
             let x = numbers(65);
@@ -247,7 +247,7 @@ pub static CASES: &[Case] = &[
         name: "shared-seam",
         bug: "The tile has no room for its halo.",
         effect: "Overwrites the array that the compiler has placed after the tile.",
-        mend: "A tile with room for its halo.",
+        fix: "A tile with room for its halo.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let x = numbers(3 * BLOCK);
@@ -260,12 +260,12 @@ pub static CASES: &[Case] = &[
         name: "dynamic-bytes",
         bug: "The launch passes the number of words of dynamic shared memory as the number of bytes.",
         effect: "\"Illegal address\", or the words of another block.",
-        mend: "Four bytes per word.",
+        fix: "Four bytes per word.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
-            let bytes = if on.mended { 4 * BLOCK } else { BLOCK };
+            let bytes = if on.fixed { 4 * BLOCK } else { BLOCK };
             on.launch(dynamic_bytes, Geometry::linear(1, BLOCK).shared(bytes), (input.view(), output.view()))?;
             on.ended(&output, (0..64).map(|t| x[t ^ 1]))
         },
@@ -275,7 +275,7 @@ pub static CASES: &[Case] = &[
         bug: "A transpose compares x with the number of rows and y with the number of columns; a square matrix hides \
               it.",
         effect: "Elements outside the matrix are read, and others are skipped.",
-        mend: "x is compared with the columns, y with the rows.",
+        fix: "x is compared with the columns, y with the rows.",
         finds: &[OutOfBounds, Unwritten],
         run: |on| {
             let (rows, columns) = (24, 10);
@@ -290,7 +290,7 @@ pub static CASES: &[Case] = &[
         name: "bin-that-is-not-there",
         bug: "Ten bins of 100 values each, and the largest value, 1000, is in the eleventh.",
         effect: "The count is added to the word past the end of the bins.",
-        mend: "Bins that cover the range.",
+        fix: "Bins that cover the range.",
         finds: &[OutOfBounds],
         run: |on| {
             let mut x = numbers(128);
@@ -306,7 +306,7 @@ pub static CASES: &[Case] = &[
         bug: "A phase of odd-even transposition guards only the first key of a pair: with an odd number of keys the \
               last one has no partner.",
         effect: "The last key is exchanged with the word past the end of the array.",
-        mend: "The guard checks the second key.",
+        fix: "The guard checks the second key.",
         finds: &[OutOfBounds],
         run: |on| {
             let x = numbers(33);
@@ -321,7 +321,7 @@ pub static CASES: &[Case] = &[
         name: "index-that-is-data",
         bug: "Indices are read from memory, and one of them means \"none\".",
         effect: "The word past the end of the array is used as an element.",
-        mend: "The kernel checks the index before using it.",
+        fix: "The kernel checks the index before using it.",
         finds: &[OutOfBounds],
         run: |on| {
             let (x, mut at) = (numbers(50), numbers(64));
@@ -336,7 +336,7 @@ pub static CASES: &[Case] = &[
         name: "dynamic-off-its-place",
         bug: "An array in dynamic shared memory begins at byte offset 6.",
         effect: "\"Misaligned address\" ends the program.",
-        mend: "An offset that is a multiple of the element size.",
+        fix: "An offset that is a multiple of the element size.",
         finds: &[Misaligned, Unwritten],
         run: |on| {
             let x = numbers(BLOCK);

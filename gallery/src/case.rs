@@ -76,7 +76,7 @@ pub struct Case {
     /// Its effect on a GPU.
     pub effect: &'static str,
     /// The fix in the clean twin.
-    pub mend: &'static str,
+    pub fix: &'static str,
     /// The finding that names the bug, and further findings that follow from it.
     pub finds: &'static [Kind],
     /// Launches the version that the trial asks for.

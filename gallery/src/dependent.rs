@@ -9,10 +9,10 @@ pub fn first(input: Global<u32>, between: Global<u32>) {
     between.set(index_1d(), 2 * input.get(index_1d()));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn read_before_the_wait<V: Version>(between: Global<u32>, output: Global<u32>) {
     let i = index_1d();
-    let value = if V::MENDED {
+    let value = if V::FIXED {
         grid::wait_for_previous();
         between.get(i)
     } else {
@@ -23,11 +23,11 @@ pub fn read_before_the_wait<V: Version>(between: Global<u32>, output: Global<u32
     output.set(i, value + 1);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn write_before_the_wait<V: Version>(next: Global<u32>, input: Global<u32>, output: Global<u32>) {
     // Loads the next input over the one that the launch before still reads.
     let i = index_1d();
-    if V::MENDED {
+    if V::FIXED {
         grid::wait_for_previous();
         input.set(i, next.get(i));
     } else {
@@ -37,28 +37,28 @@ pub fn write_before_the_wait<V: Version>(next: Global<u32>, input: Global<u32>, 
     output.set(i, output.get(i) + 1);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn wait_in_one_branch<V: Version>(between: Global<u32>, output: Global<u32>) {
     // The first block has its elements from elsewhere, it thinks.
-    if V::MENDED || block_idx_x() > 0 {
+    if V::FIXED || block_idx_x() > 0 {
         grid::wait_for_previous();
     }
     output.set(index_1d(), between.get(index_1d()) + 1);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn launch_without_a_wait<V: Version>(between: Global<u32>, output: Global<u32>) {
-    if V::MENDED {
+    if V::FIXED {
         grid::wait_for_previous();
     }
     output.set(index_1d(), between.get(index_1d()) + 1);
 }
 
 /// The launch in the middle, which has nothing to do with the first one's output.
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn launch_after_next_middle<V: Version>(other: Global<u32>) {
     grid::let_next_start();
-    if V::MENDED {
+    if V::FIXED {
         grid::wait_for_previous();
     }
     other.set(index_1d(), index_1d());
@@ -79,15 +79,15 @@ pub fn count(input: Global<u32>, counter: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn atomic_before_the_wait<V: Version>(counter: Global<u32>, output: Global<u32>) {
-    if V::MENDED {
+    if V::FIXED {
         grid::wait_for_previous();
     }
     if index_1d() == 0 {
         output.set(0, counter.exchange(0, 0, Relaxed, Scope::Device));
     }
-    if !V::MENDED {
+    if !V::FIXED {
         grid::wait_for_previous();
     }
 }
@@ -115,7 +115,7 @@ pub static CASES: &[Case] = &[
         name: "read-before-the-wait",
         bug: "A dependent launch reads its predecessor's output and waits for it afterwards.",
         effect: "Elements that the predecessor has yet to write are read as they were.",
-        mend: "The wait first.",
+        fix: "The wait first.",
         finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
         run: second!(read_before_the_wait),
     },
@@ -123,7 +123,7 @@ pub static CASES: &[Case] = &[
         name: "write-before-the-wait",
         bug: "A dependent launch overwrites its predecessor's input before it waits.",
         effect: "The predecessor computes with the next input.",
-        mend: "The wait first.",
+        fix: "The wait first.",
         finds: &[BeforeWait, GlobalRace],
         run: |on| {
             let (x, y) = (numbers(128), numbers(140)[12..].to_vec());
@@ -137,7 +137,7 @@ pub static CASES: &[Case] = &[
         name: "wait-in-one-branch",
         bug: "One block of a dependent launch does not wait.",
         effect: "Its elements are read as they were.",
-        mend: "Every block waits.",
+        fix: "Every block waits.",
         finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
         run: second!(wait_in_one_branch),
     },
@@ -145,7 +145,7 @@ pub static CASES: &[Case] = &[
         name: "launch-without-a-wait",
         bug: "A launch is marked as dependent, and its kernel never waits.",
         effect: "Reads data that is not written yet. (rungs launches such a kernel after its predecessor.)",
-        mend: "The wait.",
+        fix: "The wait.",
         finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
         run: second!(launch_without_a_wait),
     },
@@ -153,7 +153,7 @@ pub static CASES: &[Case] = &[
         name: "launch-after-next",
         bug: "Of three launches the middle one does not wait; the third one waits for the middle one alone.",
         effect: "The third launch may begin before the first has ended.",
-        mend: "Every launch of a chain waits, even if it does not read its predecessor's output.",
+        fix: "Every launch of a chain waits, even if it does not read its predecessor's output.",
         finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
         run: |on| {
             let x = numbers(128);
@@ -169,7 +169,7 @@ pub static CASES: &[Case] = &[
         name: "atomic-before-the-wait",
         bug: "A dependent launch takes the counter of its predecessor, atomically, before it waits.",
         effect: "The counter is taken before it is complete.",
-        mend: "The wait comes first: atomic accesses alone do not define an order.",
+        fix: "The wait comes first: atomic accesses alone do not define an order.",
         finds: &[BeforeWait],
         run: |on| {
             let (input, counter, output) = (on.input(numbers(128))?, on.scratch(1)?, on.output(1)?);

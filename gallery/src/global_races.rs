@@ -4,21 +4,21 @@ use crate::prelude::*;
 
 shared!(LAST: [u32; 1]);
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn histogram_across_blocks<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     let bin = keys.get(index_1d()) % 16;
-    if V::MENDED {
+    if V::FIXED {
         counts.fetch_add(bin, 1, Relaxed, Scope::Device);
     } else {
         counts.set(bin, counts.get(bin) + 1);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn plain_sum<V: Version>(input: Global<u32>, total: Global<u32>) {
     let sum = warp::reduce_add(FULL, input.get(index_1d()));
     if lane_id() == 0 {
-        if V::MENDED {
+        if V::FIXED {
             total.fetch_add(0, sum, Relaxed, Scope::Device);
         } else {
             total.set(0, total.get(0) + sum);
@@ -26,28 +26,28 @@ pub fn plain_sum<V: Version>(input: Global<u32>, total: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn global_shift<V: Version>(input: Global<u32>, output: Global<u32>) {
     let i = index_1d();
-    let from = if V::MENDED { input } else { output };
+    let from = if V::FIXED { input } else { output };
     // No barrier of a block would help: the seam is between two blocks.
     output.set(i, from.get(if i + 1 < from.len() { i + 1 } else { i }));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn stencil_in_place<V: Version>(cells: Global<u32>, next: Global<u32>) {
     let i = index_1d();
     let left = if i > 0 { cells.get(i - 1) } else { 0 };
     let sum = left + cells.get(i);
-    if V::MENDED { next.set(i, sum) } else { cells.set(i, sum) }
+    if V::FIXED { next.set(i, sum) } else { cells.set(i, sum) }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn pairs_across_the_seam<V: Version>(keys: Global<u32>, first: u32) {
     // All even pairs, then all odd ones. The odd pair at the end of a block belongs to the next block as well.
     let (t, start) = (thread_idx_x(), block_idx_x() * 2 * BLOCK);
     for odd in 0..2 {
-        if !V::MENDED || odd == first {
+        if !V::FIXED || odd == first {
             let at = start + 2 * t + odd;
             if at + 1 < keys.len() {
                 let (a, b) = (keys.get(at), keys.get(at + 1));
@@ -61,13 +61,13 @@ pub fn pairs_across_the_seam<V: Version>(keys: Global<u32>, first: u32) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn sum_of_other_blocks<V: Version>(input: Global<u32>, sums: Global<u32>, total: Global<u32>) {
     let sum = warp::reduce_add(FULL, input.get(index_1d()));
     if lane_id() == 0 {
         sums.set(block_idx_x(), sum);
     }
-    if !V::MENDED && index_1d() == 0 {
+    if !V::FIXED && index_1d() == 0 {
         let mut all = 0;
         for block in 0..sums.len() {
             all += sums.get(block);
@@ -87,43 +87,43 @@ pub fn sum_of_other_blocks_total(sums: Global<u32>, total: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn local_index<V: Version>(input: Global<u32>, output: Global<u32>) {
-    let i = if V::MENDED { index_1d() } else { thread_idx_x() };
+    let i = if V::FIXED { index_1d() } else { thread_idx_x() };
     output.set(i, 2 * input.get(index_1d()));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn local_index_equal_input<V: Version>(input: Global<u32>, output: Global<u32>) {
-    let i = if V::MENDED { index_1d() } else { thread_idx_x() };
+    let i = if V::FIXED { index_1d() } else { thread_idx_x() };
     output.set(i, 2 * input.get(index_1d()));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn tiles_that_overlap<V: Version>(input: Global<u32>, output: Global<u32>) {
     // A window of four elements; each block sums its tile's windows and the three before them.
-    let tile = if V::MENDED { BLOCK } else { BLOCK - 3 };
+    let tile = if V::FIXED { BLOCK } else { BLOCK - 3 };
     let i = block_idx_x() * tile + thread_idx_x();
     if i < output.len() {
         output.set(i, input.get(i) * (block_idx_x() + 1));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn compare_then_set<V: Version>(input: Global<u32>, largest: Global<u32>) {
     let value = input.get(index_1d());
-    if V::MENDED {
+    if V::FIXED {
         largest.fetch_max(0, value, Relaxed, Scope::Device);
     } else if value > largest.get(0) {
         largest.set(0, value);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn list_that_grows<V: Version>(input: Global<u32>, list: Global<u32>, len: Global<u32>) {
     let value = input.get(index_1d());
     if value % 2 == 1 {
-        let at = if V::MENDED {
+        let at = if V::FIXED {
             len.fetch_add(0, 1, Relaxed, Scope::Device)
         } else {
             let at = len.get(0);
@@ -142,10 +142,10 @@ pub fn list_that_grows_sum(list: Global<u32>, len: Global<u32>, sum: Global<u32>
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn changed<V: Version>(distances: Global<u32>, flag: Global<u32>) {
     if distances.get(index_1d()) > 500 {
-        if V::MENDED {
+        if V::FIXED {
             flag.store(0, 1, Relaxed, Scope::Device);
         } else {
             flag.set(0, 1);
@@ -153,34 +153,34 @@ pub fn changed<V: Version>(distances: Global<u32>, flag: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn counter_read_plainly<V: Version>(input: Global<u32>, count: Global<u32>, late: Global<u32>) {
     let i = index_1d();
     if input.get(i) % 2 == 1 {
         count.fetch_add(0, 1, Relaxed, Scope::Device);
     }
-    let seen = if V::MENDED { count.load(0, Relaxed, Scope::Device) } else { count.get(0) };
+    let seen = if V::FIXED { count.load(0, Relaxed, Scope::Device) } else { count.get(0) };
     // Whatever is seen: no more than there are.
     late.set(i, (seen <= input.len()) as u32);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn push_along_edges<V: Version>(from: Global<u32>, to: Global<u32>, distances: Global<u32>, nearest: Global<u32>) {
     let edge = index_1d();
     let by_edge = distances.get(from.get(edge)) + 1;
     let node = to.get(edge);
-    if V::MENDED {
+    if V::FIXED {
         nearest.fetch_min(node, by_edge, Relaxed, Scope::Device);
     } else {
         nearest.set(node, nearest.get(node).min(by_edge));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn last_pack<V: Version>(input: Global<u32>, output: Global<u32>) {
     // 16 bytes per thread; the elements of the incomplete last pack go one by one.
     let (i, n) = (index_1d(), input.len());
-    let packs = if V::MENDED { n / 4 } else { n.div_ceil(4) };
+    let packs = if V::FIXED { n / 4 } else { n.div_ceil(4) };
     if i < packs {
         let mut pack = [0; 4];
         for (k, word) in pack.iter_mut().enumerate() {
@@ -195,19 +195,19 @@ pub fn last_pack<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn stride_of_a_block<V: Version>(input: Global<u32>, output: Global<u32>) {
-    let (mut i, step) = (index_1d(), if V::MENDED { thread::grid_threads_1d() } else { block_dim_x() });
+    let (mut i, step) = (index_1d(), if V::FIXED { thread::grid_threads_1d() } else { block_dim_x() });
     while i < input.len() {
         output.set(i, input.get(i) + 1);
         i += step;
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn slot_by_a_second_look<V: Version>(input: Global<u32>, slots: Global<u32>, next: Global<u32>) {
     let before = next.fetch_add(0, 1, Relaxed, Scope::Device);
-    let slot = if V::MENDED { before } else { next.load(0, Relaxed, Scope::Device) - 1 };
+    let slot = if V::FIXED { before } else { next.load(0, Relaxed, Scope::Device) - 1 };
     slots.set(slot, input.get(index_1d()));
 }
 
@@ -216,21 +216,21 @@ pub fn slot_by_a_second_look_sum(slots: Global<u32>, sum: Global<u32>) {
     sum.fetch_add(0, slots.get(index_1d()), Relaxed, Scope::Device);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn barrier_for_a_grid<V: Version>(input: Global<u32>, output: Global<u32>, step: u32) {
     // Reverses the whole array: a barrier of the block orders nothing between blocks.
     let (i, n) = (index_1d(), input.len());
-    if !V::MENDED || step == 0 {
+    if !V::FIXED || step == 0 {
         output.set(n - 1 - i, input.get(i));
     }
     sync_threads(); // the block's elements are stored, and no others
-    if !V::MENDED || step == 1 {
+    if !V::FIXED || step == 1 {
         let neighbour = output.get((i + 1) % n);
         input.set(i, neighbour);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn flag_read_in_a_loop<V: Version>(input: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     // Block 1 waits for block 0's word; the word is all that matters, so its order may be relaxed.
     if block_idx_x() == 0 {
@@ -240,7 +240,7 @@ pub fn flag_read_in_a_loop<V: Version>(input: Global<u32>, flag: Global<u32>, ou
     } else {
         let mut value = 0;
         while value == 0 {
-            value = if V::MENDED { flag.load(0, Relaxed, Scope::Device) } else { flag.get(0) };
+            value = if V::FIXED { flag.load(0, Relaxed, Scope::Device) } else { flag.get(0) };
         }
         if thread_idx_x() == 0 {
             LAST::view().set(0, value);
@@ -259,7 +259,7 @@ pub static CASES: &[Case] = &[
         name: "histogram-across-blocks",
         bug: "A histogram in global memory that reads a count and writes it back plus one.",
         effect: "Most keys are lost: threads that count in the same bin at the same time read the same count.",
-        mend: "fetch_add.",
+        fix: "fetch_add.",
         finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let x = numbers(128);
@@ -272,7 +272,7 @@ pub static CASES: &[Case] = &[
         name: "plain-sum",
         bug: "Each block adds its sum to the total by a read and a write.",
         effect: "Sums of blocks that end at the same time are lost.",
-        mend: "fetch_add, once per block.",
+        fix: "fetch_add, once per block.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(128);
@@ -285,7 +285,7 @@ pub static CASES: &[Case] = &[
         name: "global-shift",
         bug: "All elements move down by one in place, one thread per element.",
         effect: "A block that runs ahead overwrites the element that the block before it has yet to read.",
-        mend: "The result goes to a second array.",
+        fix: "The result goes to a second array.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(128);
@@ -298,13 +298,13 @@ pub static CASES: &[Case] = &[
         name: "stencil-in-place",
         bug: "A stencil writes its sums over the cells that its neighbours read.",
         effect: "Sums are made of old and of new cells, differently in each run.",
-        mend: "Two arrays that are swapped after each launch.",
+        fix: "Two arrays that are swapped after each launch.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(128);
             let (cells, next) = (on.input(x.clone())?, on.scratch(128)?);
             launch!(on, stencil_in_place, GRID, cells.view(), next.view())?;
-            let output = if on.mended { next } else { cells };
+            let output = if on.fixed { next } else { cells };
             on.ended(&output, (0..128).map(|i| x[i] + if i > 0 { x[i - 1] } else { 0 }))
         },
     },
@@ -313,7 +313,7 @@ pub static CASES: &[Case] = &[
         bug: "Odd-even transposition over several blocks does the even and the odd pairs in one launch: the last odd \
               pair of a block reaches into the next block.",
         effect: "Keys at the seams are lost or doubled.",
-        mend: "A launch for the even pairs, and one for the odd pairs.",
+        fix: "A launch for the even pairs, and one for the odd pairs.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(4 * BLOCK);
@@ -332,13 +332,13 @@ pub static CASES: &[Case] = &[
         name: "sum-of-other-blocks",
         bug: "Block 0 adds up the sums of all blocks in the launch that makes them.",
         effect: "Block 0 is the first to run: it adds what the memory held before.",
-        mend: "A second launch adds them up.",
+        fix: "A second launch adds them up.",
         finds: &[GlobalRace, UninitialisedGlobal, Fault],
         run: |on| {
             let x = numbers(128);
             let (input, sums, total) = (on.input(x.clone())?, on.scratch(4)?, on.output(1)?);
             launch!(on, sum_of_other_blocks, GRID, input.view(), sums.view(), total.view())?;
-            if on.mended {
+            if on.fixed {
                 on.launch(sum_of_other_blocks_total, Geometry::linear(1, 32), (sums.view(), total.view()))?;
             }
             on.ended(&total, [x.iter().sum()])
@@ -348,7 +348,7 @@ pub static CASES: &[Case] = &[
         name: "local-index",
         bug: "The thread's index in its block selects the element, so all blocks write the same elements.",
         effect: "One block's results remain; the rest of the output is what the memory held.",
-        mend: "The index in the grid.",
+        fix: "The index in the grid.",
         finds: &[GlobalRace, Unwritten],
         run: |on| {
             let x = numbers(128);
@@ -361,7 +361,7 @@ pub static CASES: &[Case] = &[
         name: "local-index-equal-input",
         bug: "The same, tested with equal elements and an output that already holds the result.",
         effect: "The test passes: every block writes the same values to the same elements.",
-        mend: "The index in the grid, and a test with distinct elements and a poisoned output.",
+        fix: "The index in the grid, and a test with distinct elements and a poisoned output.",
         finds: &[SameValueWrite],
         run: |on| {
             let (input, output) = (on.input([21; 128])?, on.input([42; 128])?);
@@ -373,7 +373,7 @@ pub static CASES: &[Case] = &[
         name: "tiles-that-overlap",
         bug: "Tiles are BLOCK - 3 elements apart, and each block writes BLOCK of them.",
         effect: "Of the three elements that two blocks write, either block's value remains.",
-        mend: "Tiles are as far apart as they are long.",
+        fix: "Tiles are as far apart as they are long.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(2 * BLOCK);
@@ -386,7 +386,7 @@ pub static CASES: &[Case] = &[
         name: "compare-then-set",
         bug: "A maximum is compared and then written: another thread may have written a larger one in between.",
         effect: "The maximum is lost now and then.",
-        mend: "fetch_max.",
+        fix: "fetch_max.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(128);
@@ -399,7 +399,7 @@ pub static CASES: &[Case] = &[
         name: "list-that-grows",
         bug: "Threads append to a list: each reads the length and writes it back plus one.",
         effect: "Several threads take one place; the list is too short and lacks elements.",
-        mend: "fetch_add gives each thread its own place.",
+        fix: "fetch_add gives each thread its own place.",
         finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let x = numbers(128);
@@ -414,7 +414,7 @@ pub static CASES: &[Case] = &[
         name: "changed",
         bug: "A graph algorithm's flag \"something changed\": many threads write the same 1.",
         effect: "Right on today's GPUs; undefined by PTX's memory model, and by the compiler's.",
-        mend: "An atomic store, relaxed.",
+        fix: "An atomic store, relaxed.",
         finds: &[SameValueWrite],
         run: |on| {
             let x = numbers(128);
@@ -427,7 +427,7 @@ pub static CASES: &[Case] = &[
         name: "counter-read-plainly",
         bug: "A counter that other threads add to atomically is read by a plain load.",
         effect: "The load may come from L1 and be old for ever, or serve several reads at once.",
-        mend: "An atomic load, relaxed.",
+        fix: "An atomic load, relaxed.",
         finds: &[MixedAtomic],
         run: |on| {
             let x = numbers(128);
@@ -440,7 +440,7 @@ pub static CASES: &[Case] = &[
         name: "push-along-edges",
         bug: "A graph algorithm pushes distances along edges: edges with one end in common read and write its word.",
         effect: "The smallest distance is lost now and then; the algorithm converges later, or to something wrong.",
-        mend: "fetch_min.",
+        fix: "fetch_min.",
         finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let (from, to): (Vec<u32>, Vec<u32>) = (0..128).map(|e| (e * 7 % 32, e * 5 % 11)).unzip();
@@ -460,7 +460,7 @@ pub static CASES: &[Case] = &[
         name: "last-pack",
         bug: "The last, incomplete pack of 16 bytes is written as a whole, over words that other threads write.",
         effect: "Either value remains in the words past the end of the array.",
-        mend: "Packs that are complete, and the rest element by element.",
+        fix: "Packs that are complete, and the rest element by element.",
         finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let x = numbers(102);
@@ -473,7 +473,7 @@ pub static CASES: &[Case] = &[
         name: "stride-of-a-block",
         bug: "A grid-stride loop uses the block size as its stride: every block repeats the work of later blocks.",
         effect: "The result is right, and the work is done many times over.",
-        mend: "The stride is the number of threads in the grid.",
+        fix: "The stride is the number of threads in the grid.",
         finds: &[SameValueWrite],
         run: |on| {
             let x = numbers(256);
@@ -486,7 +486,7 @@ pub static CASES: &[Case] = &[
         name: "slot-by-a-second-look",
         bug: "A counter is incremented atomically, and the place is taken from a second read.",
         effect: "Two threads that increment before either reads take the same place.",
-        mend: "The place is what fetch_add returns.",
+        fix: "The place is what fetch_add returns.",
         finds: &[GlobalRace, UninitialisedGlobal],
         run: |on| {
             let x = numbers(128);
@@ -501,13 +501,13 @@ pub static CASES: &[Case] = &[
         name: "barrier-for-a-grid",
         bug: "The kernel uses a block barrier where all blocks have to wait for each other.",
         effect: "Elements that other blocks have yet to store are read as they were.",
-        mend: "Two launches.",
+        fix: "Two launches.",
         finds: &[GlobalRace, UninitialisedGlobal],
         run: |on| {
             let x = numbers(128);
             let (keys, reversed) = (on.input(x.clone())?, on.scratch(128)?);
             launch!(on, barrier_for_a_grid, GRID, keys.view(), reversed.view(), 0)?;
-            if on.mended {
+            if on.fixed {
                 launch!(on, barrier_for_a_grid, GRID, keys.view(), reversed.view(), 1)?;
             }
             on.ended(&keys, (0..128).map(|i| x[127 - (i + 1) % 128]))
@@ -517,7 +517,7 @@ pub static CASES: &[Case] = &[
         name: "flag-read-in-a-loop",
         bug: "A thread waits for a word in a loop of plain loads.",
         effect: "The compiler loads once and loops for ever, or L1 answers for ever.",
-        mend: "Atomic loads.",
+        fix: "Atomic loads.",
         finds: &[MixedAtomic, EndlessSpin],
         run: |on| {
             let (input, flag, output) = (on.input([77])?, on.input([0])?, on.output(32)?);

@@ -1,6 +1,6 @@
 //! A gallery of bugs: small kernels, each with one planted bug and a clean twin.
 //!
-//! Each kernel is written once, generic over its [`Version`]: the versions differ only where it says `if V::MENDED`. A
+//! Each kernel is written once, generic over its [`Version`]: the versions differ only where it says `if V::FIXED`. A
 //! [`Case`] describes the bug, its effect on a GPU, the finding of the simulator's checker that names it, and the fix.
 //! It launches either version on any machine and compares the output with the expected one.
 #![no_std]
@@ -41,7 +41,7 @@ pub use machine::{Machine, Trial, Words};
 pub use simulated::Simulated;
 #[cfg(not(target_os = "cuda"))]
 pub use verdict::Verdict;
-pub use version::{Mended, Planted, Version};
+pub use version::{Fixed, Planted, Version};
 
 /// What every file of cases uses.
 mod prelude {
@@ -49,7 +49,7 @@ mod prelude {
     pub(crate) use crate::case::{Case, Kind::*};
     #[cfg(not(target_os = "cuda"))]
     pub(crate) use crate::machine::launch;
-    pub(crate) use crate::version::{Mended, Planted, Version};
+    pub(crate) use crate::version::{Fixed, Planted, Version};
     #[cfg(not(target_os = "cuda"))]
     pub(crate) use simt::Geometry;
     pub(crate) use simt::atomic::{Order::*, Scope, fence};

@@ -35,7 +35,7 @@ pub unsafe trait Machine: Launcher {
 pub struct Trial<'a> {
     on: &'a dyn Machine,
     /// Whether the clean twin runs.
-    pub mended: bool,
+    pub fixed: bool,
 }
 
 /// Words in a machine's memory.
@@ -56,8 +56,8 @@ impl Words {
 
 impl<'a> Trial<'a> {
     /// A run on `on`.
-    pub fn new(on: &'a dyn Machine, mended: bool) -> Self {
-        Self { on, mended }
+    pub fn new(on: &'a dyn Machine, fixed: bool) -> Self {
+        Self { on, fixed }
     }
 
     /// A grid of small blocks of which two fit on an SM, by their shared memory, and which has a few more
@@ -129,8 +129,8 @@ impl<'a> Trial<'a> {
 /// Launches the version of a kernel that the trial asks for.
 macro_rules! launch {
     ($on:ident, $kernel:ident, $geometry:expr, $($argument:expr),* $(,)?) => {
-        if $on.mended {
-            $on.launch($kernel::<Mended>::default(), $geometry, ($($argument,)*))
+        if $on.fixed {
+            $on.launch($kernel::<Fixed>::default(), $geometry, ($($argument,)*))
         } else {
             $on.launch($kernel::<Planted>::default(), $geometry, ($($argument,)*))
         }

@@ -13,42 +13,42 @@ fn wait(flag: Global<u32>, i: u32, order: simt::atomic::Order, scope: Scope) {
     while flag.load(i, order, scope) == 0 {}
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn relaxed_flag<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
-        flag.store(0, 1, if V::MENDED { Release } else { Relaxed }, Scope::Device);
+        flag.store(0, 1, if V::FIXED { Release } else { Relaxed }, Scope::Device);
     } else {
-        wait(flag, 0, if V::MENDED { Acquire } else { Relaxed }, Scope::Device);
+        wait(flag, 0, if V::FIXED { Acquire } else { Relaxed }, Scope::Device);
         output.set(0, data.get(0));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn release_without_acquire<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
         flag.store(0, 1, Release, Scope::Device);
     } else {
-        wait(flag, 0, if V::MENDED { Acquire } else { Relaxed }, Scope::Device);
+        wait(flag, 0, if V::FIXED { Acquire } else { Relaxed }, Scope::Device);
         output.set(0, data.get(0));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn acquire_without_release<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
-        flag.store(0, 1, if V::MENDED { Release } else { Relaxed }, Scope::Device);
+        flag.store(0, 1, if V::FIXED { Release } else { Relaxed }, Scope::Device);
     } else {
         wait(flag, 0, Acquire, Scope::Device);
         output.set(0, data.get(0));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn flag_for_the_block<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
-    let scope = if V::MENDED { Scope::Device } else { Scope::Block };
+    let scope = if V::FIXED { Scope::Device } else { Scope::Block };
     if block_idx_x() == 0 {
         data.set(0, 42);
         flag.store(0, 1, Release, scope);
@@ -58,11 +58,11 @@ pub fn flag_for_the_block<V: Version>(data: Global<u32>, flag: Global<u32>, outp
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn flag_plain_store<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
-        if V::MENDED {
+        if V::FIXED {
             flag.store(0, 1, Release, Scope::Device);
         } else {
             flag.set(0, 1);
@@ -73,11 +73,11 @@ pub fn flag_plain_store<V: Version>(data: Global<u32>, flag: Global<u32>, output
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn fence_missing<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
-        if V::MENDED {
+        if V::FIXED {
             fence(AcqRel, Scope::Device); // the data before the flag
         }
         flag.store(0, 1, Relaxed, Scope::Device);
@@ -88,7 +88,7 @@ pub fn fence_missing<V: Version>(data: Global<u32>, flag: Global<u32>, output: G
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn fence_on_one_side<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
@@ -96,16 +96,16 @@ pub fn fence_on_one_side<V: Version>(data: Global<u32>, flag: Global<u32>, outpu
         flag.store(0, 1, Relaxed, Scope::Device);
     } else {
         wait(flag, 0, Relaxed, Scope::Device);
-        if V::MENDED {
+        if V::FIXED {
             fence(AcqRel, Scope::Device); // the flag before the data
         }
         output.set(0, data.get(0));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn fence_for_the_block<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
-    let scope = if V::MENDED { Scope::Device } else { Scope::Block };
+    let scope = if V::FIXED { Scope::Device } else { Scope::Block };
     if block_idx_x() == 0 {
         data.set(0, 42);
         fence(AcqRel, scope); // the data before the flag
@@ -117,15 +117,15 @@ pub fn fence_for_the_block<V: Version>(data: Global<u32>, flag: Global<u32>, out
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn fence_after_the_flag<V: Version>(data: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
-        if V::MENDED {
+        if V::FIXED {
             fence(AcqRel, Scope::Device); // the data before the flag
         }
         flag.store(0, 1, Relaxed, Scope::Device);
-        if !V::MENDED {
+        if !V::FIXED {
             fence(AcqRel, Scope::Device);
         }
     } else {
@@ -136,7 +136,7 @@ pub fn fence_after_the_flag<V: Version>(data: Global<u32>, flag: Global<u32>, ou
 }
 
 /// The last block to take a ticket adds up all blocks' sums.
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn ticket_without_fence<V: Version>(
     input: Global<u32>,
     sums: Global<u32>,
@@ -147,7 +147,7 @@ pub fn ticket_without_fence<V: Version>(
     let sum = warp::reduce_add(FULL, input.get(index_1d()));
     if thread_idx_x() == 0 {
         sums.set(block_idx_x(), sum);
-        let order = if V::MENDED { AcqRel } else { Relaxed };
+        let order = if V::FIXED { AcqRel } else { Relaxed };
         one.set(0, ticket.fetch_add(0, 1, order, Scope::Device));
     }
     sync_threads(); // thread 0 has taken the ticket
@@ -160,7 +160,7 @@ pub fn ticket_without_fence<V: Version>(
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn ticket_for_the_block<V: Version>(
     input: Global<u32>,
     sums: Global<u32>,
@@ -171,7 +171,7 @@ pub fn ticket_for_the_block<V: Version>(
     let sum = warp::reduce_add(FULL, input.get(index_1d()));
     if thread_idx_x() == 0 {
         sums.set(block_idx_x(), sum);
-        let scope = if V::MENDED { Scope::Device } else { Scope::Block };
+        let scope = if V::FIXED { Scope::Device } else { Scope::Block };
         fence(AcqRel, scope); // the sum before the ticket
         one.set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
         fence(AcqRel, scope); // the ticket before the other blocks' sums
@@ -186,12 +186,12 @@ pub fn ticket_for_the_block<V: Version>(
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn published_too_early<V: Version>(input: Global<u32>, tile: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     let t = thread_idx_x();
     if block_idx_x() == 0 {
         tile.set(t, input.get(t) * 2);
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // all threads have stored; thread 0's release then covers their elements
         }
         if t == 0 {
@@ -203,7 +203,7 @@ pub fn published_too_early<V: Version>(input: Global<u32>, tile: Global<u32>, fl
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn acquired_by_one<V: Version>(input: Global<u32>, tile: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     let t = thread_idx_x();
     if block_idx_x() == 0 {
@@ -216,14 +216,14 @@ pub fn acquired_by_one<V: Version>(input: Global<u32>, tile: Global<u32>, flag: 
         if t == 0 {
             wait(flag, 0, Acquire, Scope::Device);
         }
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // what thread 0 has acquired, the block may read
         }
         output.set(t, tile.get(t));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn relay<V: Version>(data: Global<u32>, flags: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
@@ -231,18 +231,18 @@ pub fn relay<V: Version>(data: Global<u32>, flags: Global<u32>, output: Global<u
     } else if block_idx_x() == 1 {
         wait(flags, 0, Acquire, Scope::Device);
         // Passes on what it has not touched itself.
-        flags.store(1, 1, if V::MENDED { Release } else { Relaxed }, Scope::Device);
+        flags.store(1, 1, if V::FIXED { Release } else { Relaxed }, Scope::Device);
     } else {
         wait(flags, 1, Acquire, Scope::Device);
         output.set(0, data.get(0));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn exchange_that_fails<V: Version>(data: Global<u32>, lock: Global<u32>, flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         data.set(0, 42);
-        if V::MENDED {
+        if V::FIXED {
             lock.fetch_add(0, 1, Release, Scope::Device);
         } else {
             // The lock is not 0, so nothing is stored and nothing released.
@@ -252,14 +252,14 @@ pub fn exchange_that_fails<V: Version>(data: Global<u32>, lock: Global<u32>, fla
     } else {
         wait(flag, 0, Relaxed, Scope::Device);
         // What the flag says is not known of the lock: it is awaited by its value where it changes.
-        while lock.load(0, Acquire, Scope::Device) == 1 && V::MENDED {}
+        while lock.load(0, Acquire, Scope::Device) == 1 && V::FIXED {}
         output.set(0, data.get(0));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn lock_relaxed<V: Version>(lock: Global<u32>, account: Global<u32>) {
-    let (acquire, release) = if V::MENDED { (Acquire, Release) } else { (Relaxed, Relaxed) };
+    let (acquire, release) = if V::FIXED { (Acquire, Release) } else { (Relaxed, Relaxed) };
     if thread_idx_x() == 0 {
         while lock.compare_exchange(0, 0, 1, acquire, Scope::Device) != 0 {}
         account.set(0, account.get(0) + block_idx_x() + 1);
@@ -267,9 +267,9 @@ pub fn lock_relaxed<V: Version>(lock: Global<u32>, account: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn lock_for_the_block<V: Version>(lock: Global<u32>, account: Global<u32>) {
-    let scope = if V::MENDED { Scope::Device } else { Scope::Block };
+    let scope = if V::FIXED { Scope::Device } else { Scope::Block };
     if thread_idx_x() == 0 {
         while lock.compare_exchange(0, 0, 1, Acquire, scope) != 0 {}
         account.set(0, account.get(0) + block_idx_x() + 1);
@@ -277,12 +277,12 @@ pub fn lock_for_the_block<V: Version>(lock: Global<u32>, account: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn lock_left_plainly<V: Version>(lock: Global<u32>, account: Global<u32>) {
     if thread_idx_x() == 0 {
         while lock.compare_exchange(0, 0, 1, Acquire, Scope::Device) != 0 {}
         account.set(0, account.get(0) + block_idx_x() + 1);
-        if V::MENDED {
+        if V::FIXED {
             lock.store(0, 0, Release, Scope::Device);
         } else {
             lock.set(0, 0);
@@ -290,16 +290,16 @@ pub fn lock_left_plainly<V: Version>(lock: Global<u32>, account: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn account_beside_the_lock<V: Version>(lock: Global<u32>, account: Global<u32>, log: Global<u32>) {
     if thread_idx_x() == 0 {
         while lock.compare_exchange(0, 0, 1, Acquire, Scope::Device) != 0 {}
         account.set(0, account.get(0) + block_idx_x() + 1);
-        if V::MENDED {
+        if V::FIXED {
             log.set(block_idx_x(), (account.get(0) > 0) as u32);
         }
         lock.store(0, 0, Release, Scope::Device);
-        if !V::MENDED {
+        if !V::FIXED {
             log.set(block_idx_x(), (account.get(0) > 0) as u32);
         }
     }
@@ -314,7 +314,7 @@ fn number(ticket: Global<u32>) -> u32 {
 }
 
 /// Each block publishes its sum with a tag, in two words; the next block waits for the tag.
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn tag_apart_from_value<V: Version>(input: Global<u32>, states: Global<u32>, output: Global<u32>) {
     let block = number(states.slice(8, 1));
     let sum = warp::reduce_add(FULL, input.get(block * 32 + lane_id()));
@@ -323,7 +323,7 @@ pub fn tag_apart_from_value<V: Version>(input: Global<u32>, states: Global<u32>,
         let values = states.slice(4, 4);
         let mut before = 0;
         if block > 0 {
-            if V::MENDED {
+            if V::FIXED {
                 // Tag and value are one word: nothing else has to be seen with it.
                 let mut state = 0;
                 while state == 0 {
@@ -335,7 +335,7 @@ pub fn tag_apart_from_value<V: Version>(input: Global<u32>, states: Global<u32>,
                 before = values.load(block - 1, Relaxed, Scope::Device);
             }
         }
-        if V::MENDED {
+        if V::FIXED {
             tags.store(block, before + sum + 1, Relaxed, Scope::Device);
         } else {
             values.store(block, before + sum, Relaxed, Scope::Device);
@@ -345,7 +345,7 @@ pub fn tag_apart_from_value<V: Version>(input: Global<u32>, states: Global<u32>,
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn tag_before_value<V: Version>(input: Global<u32>, states: Global<u32>, output: Global<u32>) {
     let block = number(states.slice(8, 1));
     let sum = warp::reduce_add(FULL, input.get(block * 32 + lane_id()));
@@ -356,7 +356,7 @@ pub fn tag_before_value<V: Version>(input: Global<u32>, states: Global<u32>, out
             wait(tags, block - 1, Acquire, Scope::Device);
             before = values.get(block - 1);
         }
-        if V::MENDED {
+        if V::FIXED {
             values.set(block, before + sum);
             tags.store(block, 1, Release, Scope::Device);
         } else {
@@ -367,7 +367,7 @@ pub fn tag_before_value<V: Version>(input: Global<u32>, states: Global<u32>, out
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn shared_flag<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, flag, tile) = (thread_idx_x(), FLAG::view(), TILE::view());
     if t == 0 {
@@ -378,11 +378,11 @@ pub fn shared_flag<V: Version>(input: Global<u32>, output: Global<u32>) {
         tile.set(t, input.get(t));
         sync_warp(FULL); // lane 0's release covers what the other lanes have stored
         if t == 0 {
-            flag.store(0, 1, if V::MENDED { Release } else { Relaxed }, Scope::Block);
+            flag.store(0, 1, if V::FIXED { Release } else { Relaxed }, Scope::Block);
         }
         output.set(t, 0);
     } else {
-        while flag.load(0, if V::MENDED { Acquire } else { Relaxed }, Scope::Block) == 0 {}
+        while flag.load(0, if V::FIXED { Acquire } else { Relaxed }, Scope::Block) == 0 {}
         output.set(t, tile.get(t - 32));
     }
 }
@@ -465,7 +465,7 @@ pub static CASES: &[Case] = &[
         name: "relaxed-flag",
         bug: "A flag that is stored and loaded relaxed publishes data.",
         effect: "The flag may arrive before the data.",
-        mend: "Release at the store, acquire at the load.",
+        fix: "Release at the store, acquire at the load.",
         finds: &[GlobalRace],
         run: hand_off!(relaxed_flag),
     },
@@ -473,7 +473,7 @@ pub static CASES: &[Case] = &[
         name: "release-without-acquire",
         bug: "The flag is stored with release and loaded relaxed.",
         effect: "The reader may load the data before it loads the flag.",
-        mend: "Acquire at the load.",
+        fix: "Acquire at the load.",
         finds: &[GlobalRace],
         run: hand_off!(release_without_acquire),
     },
@@ -481,7 +481,7 @@ pub static CASES: &[Case] = &[
         name: "acquire-without-release",
         bug: "The flag is stored relaxed and loaded with acquire.",
         effect: "The writer may store the flag before the data.",
-        mend: "Release at the store.",
+        fix: "Release at the store.",
         finds: &[GlobalRace],
         run: hand_off!(acquire_without_release),
     },
@@ -489,7 +489,7 @@ pub static CASES: &[Case] = &[
         name: "flag-for-the-block",
         bug: "Release and acquire with the scope of a block, between two blocks.",
         effect: "The data may stay in L1 of the writer's or of the reader's SM.",
-        mend: "The scope of the device.",
+        fix: "The scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
         run: hand_off!(flag_for_the_block),
     },
@@ -497,7 +497,7 @@ pub static CASES: &[Case] = &[
         name: "flag-plain-store",
         bug: "The flag is a plain store; the reader loads it with acquire.",
         effect: "The compiler and the memory may swap flag and data.",
-        mend: "An atomic store with release.",
+        fix: "An atomic store with release.",
         finds: &[MixedAtomic, GlobalRace],
         run: hand_off!(flag_plain_store),
     },
@@ -505,7 +505,7 @@ pub static CASES: &[Case] = &[
         name: "fence-missing",
         bug: "The reader has a fence between flag and data, the writer has none.",
         effect: "The flag may arrive before the data.",
-        mend: "A fence between data and flag.",
+        fix: "A fence between data and flag.",
         finds: &[GlobalRace],
         run: hand_off!(fence_missing),
     },
@@ -513,7 +513,7 @@ pub static CASES: &[Case] = &[
         name: "fence-on-one-side",
         bug: "The writer has a fence between data and flag, the reader has none.",
         effect: "The reader may load the data before the flag.",
-        mend: "A fence between flag and data.",
+        fix: "A fence between flag and data.",
         finds: &[GlobalRace],
         run: hand_off!(fence_on_one_side),
     },
@@ -521,7 +521,7 @@ pub static CASES: &[Case] = &[
         name: "fence-for-the-block",
         bug: "The fences on both sides have block scope, but the threads are in two blocks.",
         effect: "As without fences.",
-        mend: "Fences with the scope of the device.",
+        fix: "Fences with the scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
         run: hand_off!(fence_for_the_block),
     },
@@ -529,7 +529,7 @@ pub static CASES: &[Case] = &[
         name: "fence-after-the-flag",
         bug: "The writer's fence comes after the flag.",
         effect: "The flag may arrive before the data; the fence orders both before what follows.",
-        mend: "The fence between data and flag.",
+        fix: "The fence between data and flag.",
         finds: &[GlobalRace],
         run: hand_off!(fence_after_the_flag),
     },
@@ -538,7 +538,7 @@ pub static CASES: &[Case] = &[
         bug: "Each block stores its sum and takes a ticket; the block with the last ticket adds up. The ticket is \
               relaxed.",
         effect: "The last block may add sums that have not arrived; seen once in many thousand launches.",
-        mend: "The ticket acquires and releases.",
+        fix: "The ticket acquires and releases.",
         finds: &[GlobalRace, UninitialisedGlobal],
         run: ticket!(ticket_without_fence),
     },
@@ -546,7 +546,7 @@ pub static CASES: &[Case] = &[
         name: "ticket-for-the-block",
         bug: "Each block stores its sum and takes a ticket between two fences of block scope.",
         effect: "As without fences.",
-        mend: "The scope of the device.",
+        fix: "The scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
         run: ticket!(ticket_for_the_block),
     },
@@ -554,7 +554,7 @@ pub static CASES: &[Case] = &[
         name: "published-too-early",
         bug: "Thread 0 raises the flag for all threads of its block without waiting for them.",
         effect: "The release covers thread 0's own element alone.",
-        mend: "A barrier of the block before the release.",
+        fix: "A barrier of the block before the release.",
         finds: &[GlobalRace, UninitialisedGlobal],
         run: tile!(published_too_early),
     },
@@ -562,7 +562,7 @@ pub static CASES: &[Case] = &[
         name: "acquired-by-one",
         bug: "Thread 0 waits for the flag; the other threads of its block do not wait for thread 0.",
         effect: "The other threads read the tile before it has arrived.",
-        mend: "A barrier of the block after the wait.",
+        fix: "A barrier of the block after the wait.",
         finds: &[GlobalRace, UninitialisedGlobal],
         run: tile!(acquired_by_one),
     },
@@ -570,7 +570,7 @@ pub static CASES: &[Case] = &[
         name: "relay",
         bug: "Block 1 waits for block 0 and signals block 2 by a relaxed store: the chain is broken in the middle.",
         effect: "Block 2 may see the second flag before block 0's data.",
-        mend: "Block 1 also releases, and so passes on the writes that it has acquired.",
+        fix: "Block 1 also releases, and so passes on the writes that it has acquired.",
         finds: &[GlobalRace],
         run: |on| {
             let (data, flags, output) = (on.input([0])?, on.input([0; 2])?, on.output(1)?);
@@ -582,7 +582,7 @@ pub static CASES: &[Case] = &[
         name: "exchange-that-fails",
         bug: "The release of a compare-exchange that fails is meant to publish data.",
         effect: "An exchange that fails stores nothing, so that there is nothing to acquire: the old data may be read.",
-        mend: "An operation that stores.",
+        fix: "An operation that stores.",
         finds: &[GlobalRace],
         run: |on| {
             let (data, lock) = (on.input([0])?, on.input([1])?);
@@ -596,7 +596,7 @@ pub static CASES: &[Case] = &[
         name: "lock-relaxed",
         bug: "A lock is acquired and released by relaxed atomics.",
         effect: "The account is read before the lock is held, or written after the lock is released.",
-        mend: "Acquire when locking, release when unlocking.",
+        fix: "Acquire when locking, release when unlocking.",
         finds: &[GlobalRace],
         run: lock!(lock_relaxed),
     },
@@ -604,7 +604,7 @@ pub static CASES: &[Case] = &[
         name: "lock-for-the-block",
         bug: "A lock between blocks whose orders have the scope of a block.",
         effect: "Each SM sees its own copy of the account.",
-        mend: "The scope of the device.",
+        fix: "The scope of the device.",
         finds: &[ScopeTooSmall, GlobalRace],
         run: lock!(lock_for_the_block),
     },
@@ -612,7 +612,7 @@ pub static CASES: &[Case] = &[
         name: "lock-left-plainly",
         bug: "A lock is taken atomically and released by a plain store.",
         effect: "The store may become visible before the data that the lock guards.",
-        mend: "An atomic store with release.",
+        fix: "An atomic store with release.",
         finds: &[MixedAtomic, GlobalRace],
         run: lock!(lock_left_plainly),
     },
@@ -620,7 +620,7 @@ pub static CASES: &[Case] = &[
         name: "account-beside-the-lock",
         bug: "The account is read once more after the lock is released.",
         effect: "The next holder may be writing it.",
-        mend: "All reads are made while the lock is held.",
+        fix: "All reads are made while the lock is held.",
         finds: &[GlobalRace],
         run: |on| {
             let (lock, account, log) = (on.input([0])?, on.input([0])?, on.output(4)?);
@@ -633,7 +633,7 @@ pub static CASES: &[Case] = &[
         bug: "A scan over blocks publishes tag and value in two words, relaxed: no access races, and the tag may \
               arrive before the value.",
         effect: "A block adds the value that was there before; seen under load only.",
-        mend: "Tag and value in one word.",
+        fix: "Tag and value in one word.",
         finds: &[WrongResult],
         run: chain!(tag_apart_from_value),
     },
@@ -641,7 +641,7 @@ pub static CASES: &[Case] = &[
         name: "tag-before-value",
         bug: "A scan over blocks stores the tag first, with release, and the value after it.",
         effect: "The next block reads a value that is not there yet.",
-        mend: "The value first, then the tag.",
+        fix: "The value first, then the tag.",
         finds: &[GlobalRace],
         run: chain!(tag_before_value),
     },
@@ -649,7 +649,7 @@ pub static CASES: &[Case] = &[
         name: "shared-flag",
         bug: "A warp passes a tile to another warp of its block by a relaxed flag in shared memory.",
         effect: "The compiler may move the tile's loads before the loop, and the stores after the flag.",
-        mend: "Release and acquire with the scope of the block.",
+        fix: "Release and acquire with the scope of the block.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(32);

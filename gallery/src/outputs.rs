@@ -7,11 +7,11 @@ shared!(TILE: [u32; 96]);
 shared!(WIDE: [u32; 33 * 32]);
 shared!(NARROW: [u32; 32 * 32]);
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn y_not_added<V: Version>(a: u32, x: Global<u32>, y: Global<u32>) {
     let i = index_1d();
     if i < x.len() {
-        y.set(i, if V::MENDED { a * x.get(i) + y.get(i) } else { a * x.get(i) });
+        y.set(i, if V::FIXED { a * x.get(i) + y.get(i) } else { a * x.get(i) });
     }
 }
 
@@ -23,13 +23,13 @@ pub fn grid_rounded_down(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn tail_of_four<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (i, n) = (index_1d(), input.len());
     if i < n / 4 {
         output.set_pack(i, input.get_pack(i));
     }
-    if V::MENDED && i < n % 4 {
+    if V::FIXED && i < n % 4 {
         output.set(n / 4 * 4 + i, input.get(n / 4 * 4 + i));
     }
 }
@@ -42,7 +42,7 @@ pub fn one_tile_before_sums(input: Global<u32>, sums: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn one_tile_before<V: Version>(input: Global<u32>, sums: Global<u32>, output: Global<u32>) {
     let (lane, block, i) = (lane_id(), block_idx_x(), index_1d());
     let mut sum = input.get(i);
@@ -54,7 +54,7 @@ pub fn one_tile_before<V: Version>(input: Global<u32>, sums: Global<u32>, output
         }
         distance *= 2;
     }
-    if V::MENDED {
+    if V::FIXED {
         for tile in 0..block {
             sum += sums.get(tile);
         }
@@ -64,7 +64,7 @@ pub fn one_tile_before<V: Version>(input: Global<u32>, sums: Global<u32>, output
     output.set(i, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn odd_rest<V: Version>(input: Global<u32>, output: Global<u32>) {
     // 96 elements: 48, 24, 12, 6, 3 and then an odd number.
     let (t, tile) = (thread_idx_x(), TILE::view());
@@ -72,7 +72,7 @@ pub fn odd_rest<V: Version>(input: Global<u32>, output: Global<u32>) {
     let mut left: u32 = 96;
     while left > 1 {
         sync_threads(); // the level below is complete before this one reads it
-        let half = if V::MENDED { left.div_ceil(2) } else { left / 2 };
+        let half = if V::FIXED { left.div_ceil(2) } else { left / 2 };
         if t < left / 2 {
             tile.set(t, tile.get(t) + tile.get(t + half));
         }
@@ -83,7 +83,7 @@ pub fn odd_rest<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn root_not_cleared<V: Version>(input: Global<u32>, output: Global<u32>) {
     // Blelloch's scan of 64 elements by 32 threads.
     let (t, tile) = (thread_idx_x(), TILE::view());
@@ -99,7 +99,7 @@ pub fn root_not_cleared<V: Version>(input: Global<u32>, output: Global<u32>) {
         distance *= 2;
     }
     sync_threads(); // the root is the total
-    if V::MENDED && t == 0 {
+    if V::FIXED && t == 0 {
         tile.set(63, 0);
     }
     distance = 32;
@@ -118,20 +118,20 @@ pub fn root_not_cleared<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t + 32, tile.get(t + 32));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn one_index_unpadded<V: Version>(input: Global<u32>, output: Global<u32>) {
     // A word of padding behind every 32 words.
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t + t / 32, input.get(t));
     sync_threads(); // the tile is there
     let other = 63 - t;
-    output.set(t, tile.get(if V::MENDED { other + other / 32 } else { other }));
+    output.set(t, tile.get(if V::FIXED { other + other / 32 } else { other }));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn last_pair<V: Version>(keys: Global<u32>, first: u32) {
     let at = 2 * index_1d() + first;
-    if at + if V::MENDED { 1 } else { 2 } < keys.len() {
+    if at + if V::FIXED { 1 } else { 2 } < keys.len() {
         let (a, b) = (keys.get(at), keys.get(at + 1));
         if a > b {
             keys.set(at, b);
@@ -140,7 +140,7 @@ pub fn last_pair<V: Version>(keys: Global<u32>, first: u32) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn direction<V: Version>(keys: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, keys.get(t));
@@ -152,7 +152,7 @@ pub fn direction<V: Version>(keys: Global<u32>) {
             let partner = t ^ distance;
             if partner > t {
                 let (a, b) = (tile.get(t), tile.get(partner));
-                let up = t & if V::MENDED { stage } else { distance } == 0;
+                let up = t & if V::FIXED { stage } else { distance } == 0;
                 if (a > b) == up {
                     tile.set(t, b);
                     tile.set(partner, a);
@@ -166,26 +166,26 @@ pub fn direction<V: Version>(keys: Global<u32>) {
     keys.set(t, tile.get(t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn no_power_of_two<V: Version>(keys: Global<u32>, stage: u32, distance: u32) {
     // One step of a bitonic sort. With mirrored first steps all directions are the same, and missing keys are large.
     let i = index_1d();
-    let mirrored = V::MENDED && 2 * distance == stage;
+    let mirrored = V::FIXED && 2 * distance == stage;
     let partner = if mirrored { i ^ (stage - 1) } else { i ^ distance };
     if partner > i && partner < keys.len() {
         let (a, b) = (keys.get(i), keys.get(partner));
-        if (a > b) == (V::MENDED || i & stage == 0) && a != b {
+        if (a > b) == (V::FIXED || i & stage == 0) && a != b {
             keys.set(i, b);
             keys.set(partner, a);
         }
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn half_not_reversed<V: Version>(keys: Global<u32>) {
     // Merges two sorted halves: one read backwards, they are bitonic.
     let (t, tile) = (thread_idx_x(), TILE::view());
-    tile.set(t, keys.get(if V::MENDED && t >= 32 { 95 - t } else { t }));
+    tile.set(t, keys.get(if V::FIXED && t >= 32 { 95 - t } else { t }));
     let mut distance = 32;
     while distance > 0 {
         sync_threads(); // each step reads what the step before has written
@@ -200,14 +200,14 @@ pub fn half_not_reversed<V: Version>(keys: Global<u32>) {
     keys.set(t, tile.get(t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn order_of_windows<V: Version>(keys: Global<u32>) {
     // Merges a bitonic sequence of 64 keys, two steps between barriers.
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, keys.get(if t >= 32 { 95 - t } else { t }));
     for window in 0..3 {
         sync_threads(); // the window before is complete
-        let high = if V::MENDED { 32 >> (2 * window) } else { 2 << (2 * window) };
+        let high = if V::FIXED { 32 >> (2 * window) } else { 2 << (2 * window) };
         // A thread takes four keys, whose indices differ in two bits.
         if t < 16 {
             let low = high / 2;
@@ -238,7 +238,7 @@ pub fn block_major_counts(keys: Global<u32>, counts: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn block_major<V: Version>(keys: Global<u32>, counts: Global<u32>, output: Global<u32>) {
     // A stable pass over the lowest two bits: before a digit's keys of this block come all smaller digits of all
     // blocks, and the same digit of earlier blocks.
@@ -246,7 +246,7 @@ pub fn block_major<V: Version>(keys: Global<u32>, counts: Global<u32>, output: G
     let (digit, mut before) = (key % 4, 0);
     for other in 0..blocks {
         for smaller in 0..4 {
-            let counts_before = if V::MENDED {
+            let counts_before = if V::FIXED {
                 smaller < digit || smaller == digit && other < block
             } else {
                 other < block || other == block && smaller < digit
@@ -261,15 +261,15 @@ pub fn block_major<V: Version>(keys: Global<u32>, counts: Global<u32>, output: G
     output.set(before + (peers & below).count_ones(), key);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn every_thread_adds<V: Version>(input: Global<u32>, total: Global<u32>) {
     let sum = warp::reduce_add(FULL, input.get(index_1d()));
-    if !V::MENDED || lane_id() == 0 {
+    if !V::FIXED || lane_id() == 0 {
         total.fetch_add(0, sum, Relaxed, Scope::Device);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn ticket_not_reset<V: Version>(input: Global<u32>, sums: Global<u32>, ticket: Global<u32>, total: Global<u32>) {
     let blocks = thread::grid_dim_x();
     let sum = warp::reduce_add(FULL, input.get(index_1d()));
@@ -281,19 +281,19 @@ pub fn ticket_not_reset<V: Version>(input: Global<u32>, sums: Global<u32>, ticke
                 all += sums.get(block);
             }
             total.set(0, all);
-            if V::MENDED {
+            if V::FIXED {
                 ticket.store(0, 0, Relaxed, Scope::Device);
             }
         }
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn neutral_element<V: Version>(input: Global<u32>, smallest: Global<u32>) {
     let i = index_1d();
     let value = if i < input.len() {
         input.get(i)
-    } else if V::MENDED {
+    } else if V::FIXED {
         u32::MAX
     } else {
         0
@@ -304,35 +304,35 @@ pub fn neutral_element<V: Version>(input: Global<u32>, smallest: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn sum_too_narrow<V: Version>(input: Global<u32>, total: Global<u32>) {
     let value = input.get(index_1d());
-    if V::MENDED {
+    if V::FIXED {
         total.cast::<u64>().fetch_add(0, value as u64, Relaxed, Scope::Device);
     } else {
         total.fetch_add(0, value, Relaxed, Scope::Device);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn chunk_of_a_thread<V: Version>(input: Global<u32>, output: Global<u32>) {
     // 16 elements per thread: neighbouring ones, or neighbours of the other threads'.
     let (t, mut sum) = (thread_idx_x(), 0);
     for k in 0..16 {
-        sum += input.get(if V::MENDED { k * 32 + t } else { t * 16 + k });
+        sum += input.get(if V::FIXED { k * 32 + t } else { t * 16 + k });
     }
     output.set(t, warp::reduce_add(FULL, sum));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn stride_that_doubles<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), NARROW::view());
     tile.set(t, input.get(t));
     tile.set(t + 256, input.get(t + 256));
-    let mut distance = if V::MENDED { 256 } else { 1 };
+    let mut distance = if V::FIXED { 256 } else { 1 };
     while distance > 0 && distance < 512 {
         sync_threads(); // the level below is complete before this one reads it
-        if V::MENDED {
+        if V::FIXED {
             if t < distance {
                 tile.set(t, tile.get(t) + tile.get(t + distance));
             }
@@ -350,7 +350,7 @@ pub fn stride_that_doubles<V: Version>(input: Global<u32>, output: Global<u32>) 
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn table_of_a_lane<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     // 32 bins per lane: contiguous, or a bank for each lane.
     let (lane, table) = (lane_id(), NARROW::view());
@@ -360,22 +360,22 @@ pub fn table_of_a_lane<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     sync_warp(FULL); // the tables are clear before other lanes count into them
     for k in 0..4 {
         let bin = keys.get(k * 32 + lane) % 32;
-        let at = if V::MENDED { bin * 32 + lane } else { lane * 32 + bin };
+        let at = if V::FIXED { bin * 32 + lane } else { lane * 32 + bin };
         table.set(at, table.get(at) + 1);
     }
     sync_warp(FULL); // all keys are counted
     let mut sum = 0;
     for k in 0..32 {
-        sum += table.get(if V::MENDED { lane * 32 + (k + lane) % 32 } else { k * 32 + lane });
+        sum += table.get(if V::FIXED { lane * 32 + (k + lane) % 32 } else { k * 32 + lane });
     }
     counts.set(lane, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn columns_of_a_tile<V: Version>(input: Global<u32>, output: Global<u32>) {
     // A tile of 32 × 32 is stored by rows and read by columns, by one warp.
-    let (lane, tile) = (lane_id(), if V::MENDED { WIDE::view() } else { NARROW::view() });
-    let row = if V::MENDED { 33 } else { 32 };
+    let (lane, tile) = (lane_id(), if V::FIXED { WIDE::view() } else { NARROW::view() });
+    let row = if V::FIXED { 33 } else { 32 };
     for y in 0..32 {
         tile.set(y * row + lane, input.get(y * 32 + lane));
     }
@@ -404,7 +404,7 @@ pub static CASES: &[Case] = &[
         name: "y-not-added",
         bug: "The kernel computes a·x instead of a·x + y; a test with y = 0 hides it.",
         effect: "A wrong result.",
-        mend: "The sum.",
+        fix: "The sum.",
         finds: &[WrongResult],
         run: |on| {
             let (x, y) = (numbers(100), numbers(110)[10..].to_vec());
@@ -417,12 +417,12 @@ pub static CASES: &[Case] = &[
         name: "grid-rounded-down",
         bug: "The number of blocks is n / BLOCK.",
         effect: "The last elements keep the old content of the memory.",
-        mend: "n / BLOCK, rounded up.",
+        fix: "n / BLOCK, rounded up.",
         finds: &[Unwritten],
         run: |on| {
             let x = numbers(100);
             let (input, output) = (on.input(x.clone())?, on.output(100)?);
-            let blocks = if on.mended { 100_u32.div_ceil(32) } else { 100 / 32 };
+            let blocks = if on.fixed { 100_u32.div_ceil(32) } else { 100 / 32 };
             on.launch(grid_rounded_down, Geometry::linear(blocks, 32), (input.view(), output.view()))?;
             on.ended(&output, x.iter().map(|v| v + 1))
         },
@@ -431,7 +431,7 @@ pub static CASES: &[Case] = &[
         name: "tail-of-four",
         bug: "A copy in packs of 16 bytes omits the incomplete last pack.",
         effect: "Up to three elements keep the old content of the memory.",
-        mend: "The rest word by word.",
+        fix: "The rest word by word.",
         finds: &[Unwritten],
         run: |on| {
             let x = numbers(103);
@@ -444,7 +444,7 @@ pub static CASES: &[Case] = &[
         name: "one-tile-before",
         bug: "A scan over tiles adds to each tile the sum of the one tile before it.",
         effect: "Right up to the second tile.",
-        mend: "The sum of all tiles before.",
+        fix: "The sum of all tiles before.",
         finds: &[WrongResult],
         run: |on| {
             let x = numbers(128);
@@ -459,7 +459,7 @@ pub static CASES: &[Case] = &[
         name: "odd-rest",
         bug: "A tree of sums halves the number of elements, rounding down.",
         effect: "One element is lost at each odd number; blocks of a power of two hide it.",
-        mend: "Rounding up: the middle element has no partner and stays.",
+        fix: "Rounding up: the middle element has no partner and stays.",
         finds: &[WrongResult],
         run: |on| {
             let x = numbers(96);
@@ -472,7 +472,7 @@ pub static CASES: &[Case] = &[
         name: "root-not-cleared",
         bug: "Blelloch's scan goes down its tree without setting the root to zero.",
         effect: "The total is added to every prefix.",
-        mend: "The root is set to zero between the two passes.",
+        fix: "The root is set to zero between the two passes.",
         finds: &[WrongResult],
         run: |on| {
             let x = numbers(64);
@@ -486,7 +486,7 @@ pub static CASES: &[Case] = &[
         bug: "A padded array is written with padding and read without.",
         effect: "Every element after the first padding word is read from its neighbour's place, and one is the \
               padding.",
-        mend: "One function for the padded index, used everywhere.",
+        fix: "One function for the padded index, used everywhere.",
         finds: &[UninitialisedShared],
         run: |on| {
             let x = numbers(64);
@@ -499,7 +499,7 @@ pub static CASES: &[Case] = &[
         name: "last-pair",
         bug: "The guard of odd-even transposition skips the last pair.",
         effect: "The last key stays where it is.",
-        mend: "The guard checks the second key of the pair, not the one after it.",
+        fix: "The guard checks the second key of the pair, not the one after it.",
         finds: &[WrongResult],
         run: |on| {
             let x: Vec<u32> = (0..40).rev().collect();
@@ -514,7 +514,7 @@ pub static CASES: &[Case] = &[
         name: "direction",
         bug: "The direction of a bitonic sort's step is taken from the step's distance instead of the stage's length.",
         effect: "A permutation of the keys that is not sorted.",
-        mend: "The bit of the stage.",
+        fix: "The bit of the stage.",
         finds: &[WrongResult],
         run: |on| {
             let x = numbers(64);
@@ -527,7 +527,7 @@ pub static CASES: &[Case] = &[
         name: "no-power-of-two",
         bug: "A bitonic sort with alternating directions skips partners that do not exist.",
         effect: "Not sorted unless n is a power of two.",
-        mend: "All directions alike, with a mirrored first step; missing keys then count as the largest.",
+        fix: "All directions alike, with a mirrored first step; missing keys then count as the largest.",
         finds: &[WrongResult],
         run: |on| {
             let x = numbers(50);
@@ -546,7 +546,7 @@ pub static CASES: &[Case] = &[
         name: "half-not-reversed",
         bug: "Two sorted halves are merged as if they were bitonic, with neither read backwards.",
         effect: "A permutation of the keys that is not sorted.",
-        mend: "The second half is read backwards.",
+        fix: "The second half is read backwards.",
         finds: &[WrongResult],
         run: |on| {
             let x = sorted_halves();
@@ -559,7 +559,7 @@ pub static CASES: &[Case] = &[
         name: "order-of-windows",
         bug: "The steps of a merge are done two at a time, and the pairs of steps come in the wrong order.",
         effect: "A permutation of the keys that is not sorted.",
-        mend: "Long distances first.",
+        fix: "Long distances first.",
         finds: &[WrongResult],
         run: |on| {
             let x = sorted_halves();
@@ -572,7 +572,7 @@ pub static CASES: &[Case] = &[
         name: "block-major",
         bug: "A radix sort's counts are added up block by block instead of digit by digit.",
         effect: "Each block's keys are sorted among themselves.",
-        mend: "All blocks' counts of a digit before the next digit's.",
+        fix: "All blocks' counts of a digit before the next digit's.",
         finds: &[WrongResult],
         run: |on| {
             let mut x = numbers(128);
@@ -588,7 +588,7 @@ pub static CASES: &[Case] = &[
         name: "every-thread-adds",
         bug: "Every thread adds the warp's sum to the total.",
         effect: "The total is 32 times what it should be.",
-        mend: "One lane adds it.",
+        fix: "One lane adds it.",
         finds: &[WrongResult],
         run: |on| {
             let x = numbers(128);
@@ -601,7 +601,7 @@ pub static CASES: &[Case] = &[
         name: "ticket-not-reset",
         bug: "The last block's ticket counter is not reset: the second launch has no last block.",
         effect: "The first call is right, and the second returns the first one's result.",
-        mend: "The last block resets it.",
+        fix: "The last block resets it.",
         finds: &[WrongResult],
         run: |on| {
             let (x, y) = (numbers(128), numbers(150)[22..].to_vec());
@@ -618,7 +618,7 @@ pub static CASES: &[Case] = &[
         name: "neutral-element",
         bug: "Threads without an element contribute 0 to a minimum.",
         effect: "The result is 0 unless n fills the blocks.",
-        mend: "These threads contribute the largest number.",
+        fix: "These threads contribute the largest number.",
         finds: &[WrongResult],
         run: |on| {
             let x: Vec<u32> = numbers(100).iter().map(|v| v + 5).collect();
@@ -631,7 +631,7 @@ pub static CASES: &[Case] = &[
         name: "sum-too-narrow",
         bug: "A sum of 32-bit numbers is kept in 32 bits.",
         effect: "It wraps; small inputs hide it.",
-        mend: "64 bits.",
+        fix: "64 bits.",
         finds: &[WrongResult],
         run: |on| {
             let x: Vec<u32> = numbers(128).iter().map(|v| v << 20).collect();
@@ -645,7 +645,7 @@ pub static CASES: &[Case] = &[
         name: "chunk-of-a-thread",
         bug: "Each thread reads a chunk of neighbouring elements: the lanes of a warp are 64 bytes apart.",
         effect: "Each request of a warp fetches 32 sectors instead of 4.",
-        mend: "Neighbouring lanes read neighbouring elements.",
+        fix: "Neighbouring lanes read neighbouring elements.",
         finds: &[MoreSectors],
         run: |on| {
             let x = numbers(512);
@@ -658,7 +658,7 @@ pub static CASES: &[Case] = &[
         name: "stride-that-doubles",
         bug: "A tree of sums in shared memory adds neighbours first, with a stride that doubles at each level.",
         effect: "The working lanes' words share banks: up to 32 wavefronts for one access.",
-        mend: "Sequential addressing: the active threads use neighbouring words.",
+        fix: "Sequential addressing: the active threads use neighbouring words.",
         finds: &[MoreWavefronts],
         run: |on| {
             let x = numbers(512);
@@ -671,7 +671,7 @@ pub static CASES: &[Case] = &[
         name: "table-of-a-lane",
         bug: "Each lane counts in its own table, copy · bins + bin: equal bins of all lanes share a bank.",
         effect: "Skewed keys take 32 wavefronts per count.",
-        mend: "bin · copies + copy: a bank for each lane, whatever the keys.",
+        fix: "bin · copies + copy: a bank for each lane, whatever the keys.",
         finds: &[MoreWavefronts],
         run: |on| {
             let x: Vec<u32> = numbers(128).iter().map(|v| v / 900 + 3).collect();
@@ -684,7 +684,7 @@ pub static CASES: &[Case] = &[
         name: "columns-of-a-tile",
         bug: "A tile of 32 × 32 words is read by columns: all words of a column are in one bank.",
         effect: "32 wavefronts per read.",
-        mend: "Rows 33 words apart.",
+        fix: "Rows 33 words apart.",
         finds: &[MoreWavefronts],
         run: |on| {
             let x = numbers(1024);

@@ -14,32 +14,32 @@ fn start(slot: u32, input: Global<u32>, i: u32) {
     async_copy::commit();
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn own_copy_not_awaited<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, slots) = (thread_idx_x(), SLOTS::view());
     start(0, input, 0);
-    if V::MENDED {
+    if V::FIXED {
         async_copy::wait::<0>();
     }
     sync_threads(); // every thread's element is there, where it has waited
     output.set(t, slots.get(BLOCK - 1 - t));
-    if !V::MENDED {
+    if !V::FIXED {
         async_copy::wait::<0>();
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn awaited_by_its_thread_alone<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, slots) = (thread_idx_x(), SLOTS::view());
     start(0, input, 0);
     async_copy::wait::<0>();
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // every thread has waited for its element
     }
     output.set(t, slots.get(BLOCK - 1 - t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn one_group_too_many<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, slots) = (thread_idx_x(), SLOTS::view());
     let mut sum = 0;
@@ -48,7 +48,7 @@ pub fn one_group_too_many<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
     for step in 0..2 {
         // Of two groups the first has to be there: one may be open.
-        match (step, V::MENDED) {
+        match (step, V::FIXED) {
             (0, true) => async_copy::wait::<1>(),
             (0, false) => async_copy::wait::<2>(),
             _ => async_copy::wait::<0>(),
@@ -59,22 +59,22 @@ pub fn one_group_too_many<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn buffer_filled_too_early<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, slots) = (thread_idx_x(), SLOTS::view());
     let mut sum = 0;
     start(0, input, 0);
     for step in 0..3 {
-        if !V::MENDED && step < 2 {
+        if !V::FIXED && step < 2 {
             start((step + 1) % 2, input, step + 1);
         }
-        if V::MENDED || step == 2 {
+        if V::FIXED || step == 2 {
             async_copy::wait::<0>();
         } else {
             async_copy::wait::<1>();
         }
         sync_threads(); // this step's tile is there, and the last step's has been read
-        if V::MENDED && step < 2 {
+        if V::FIXED && step < 2 {
             start((step + 1) % 2, input, step + 1);
         }
         sum += slots.get(step % 2 * BLOCK + BLOCK - 1 - t);
@@ -82,11 +82,11 @@ pub fn buffer_filled_too_early<V: Version>(input: Global<u32>, output: Global<u3
     output.set(t, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn source_changes_under_a_copy<V: Version>(data: Global<u32>, output: Global<u32>) {
     let (t, slots) = (thread_idx_x(), SLOTS::view());
     start(0, data, 0);
-    if V::MENDED {
+    if V::FIXED {
         async_copy::wait::<0>();
     }
     data.set(t, 0);
@@ -94,7 +94,7 @@ pub fn source_changes_under_a_copy<V: Version>(data: Global<u32>, output: Global
     output.set(t, slots.get(t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn ends_while_own_copies_write<V: Version>(input: Global<u32>, output: Global<u32>) {
     // The next tile is asked for in advance, also behind the last one.
     let (t, slots) = (thread_idx_x(), SLOTS::view());
@@ -103,7 +103,7 @@ pub fn ends_while_own_copies_write<V: Version>(input: Global<u32>, output: Globa
     for step in 0..2 {
         async_copy::wait::<0>();
         sync_threads(); // this step's tile is there, and the last step's has been read
-        if !V::MENDED || step == 0 {
+        if !V::FIXED || step == 0 {
             start((step + 1) % 2, input, step + 1);
         }
         sum += slots.get(step * BLOCK + BLOCK - 1 - t);
@@ -111,12 +111,12 @@ pub fn ends_while_own_copies_write<V: Version>(input: Global<u32>, output: Globa
     output.set(t, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn own_copies_to_one_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     // The second tile replaces the first where it is inside.
     let (t, slots) = (thread_idx_x(), SLOTS::view());
     start(0, input, 0);
-    if V::MENDED {
+    if V::FIXED {
         async_copy::wait::<0>(); // copies are not made in the order in which they start
     }
     if t < BLOCK / 2 {
@@ -135,7 +135,7 @@ pub static CASES: &[Case] = &[
         name: "own-copy-not-awaited",
         bug: "The threads pass a barrier of the block, and none waits for its own copy.",
         effect: "Threads read the slot before the elements have arrived: the barrier does not wait for copies.",
-        mend: "Each thread waits for its group before the barrier.",
+        fix: "Each thread waits for its group before the barrier.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -148,7 +148,7 @@ pub static CASES: &[Case] = &[
         name: "awaited-by-its-thread-alone",
         bug: "Each thread waits for its own copy, and reads the element that another thread copies.",
         effect: "The thread may read the element before it has arrived.",
-        mend: "A barrier of the block after the wait.",
+        fix: "A barrier of the block after the wait.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -161,7 +161,7 @@ pub static CASES: &[Case] = &[
         name: "one-group-too-many",
         bug: "The wait allows two pending groups instead of one.",
         effect: "The first tile is read before it has arrived.",
-        mend: "wait::<1> allows only the newest group to be pending.",
+        fix: "wait::<1> allows only the newest group to be pending.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(2 * BLOCK);
@@ -174,7 +174,7 @@ pub static CASES: &[Case] = &[
         name: "buffer-filled-too-early",
         bug: "The copies of the next tile start before the barrier that ends the reads of the previous tile.",
         effect: "A slow thread reads elements of the next tile.",
-        mend: "The copies start after the barrier.",
+        fix: "The copies start after the barrier.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(3 * BLOCK);
@@ -187,7 +187,7 @@ pub static CASES: &[Case] = &[
         name: "source-changes-under-a-copy",
         bug: "A thread writes what its own copy may still read.",
         effect: "The old or the new value is copied.",
-        mend: "The thread waits for the copy first.",
+        fix: "The thread waits for the copy first.",
         finds: &[GlobalRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -200,7 +200,7 @@ pub static CASES: &[Case] = &[
         name: "ends-while-own-copies-write",
         bug: "The last step requests a tile that no thread waits for, and the block ends.",
         effect: "The copies write to shared memory that already belongs to another block.",
-        mend: "No copy after the last tile, or a wait at the end.",
+        fix: "No copy after the last tile, or a wait at the end.",
         finds: &[CopyInFlight],
         run: |on| {
             let x = numbers(3 * BLOCK);
@@ -213,7 +213,7 @@ pub static CASES: &[Case] = &[
         name: "own-copies-to-one-place",
         bug: "A thread starts two copies to one place and waits for both.",
         effect: "The place holds either element: nothing orders two copies, not even of one thread.",
-        mend: "The thread waits for the first before it starts the second.",
+        fix: "The thread waits for the first before it starts the second.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(2 * BLOCK);

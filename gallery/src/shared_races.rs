@@ -16,41 +16,41 @@ const SIDE: u32 = 8;
 /// Tiles of a loop.
 const STEPS: u32 = 4;
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn left_neighbour<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // every element is stored before a neighbour reads it
     }
     output.set(t, tile.get((t + BLOCK - 1) % BLOCK));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn reverse<V: Version>(keys: Global<u32>) {
     let t = thread_idx_x();
     let tile = Shared::<u32>::dynamic(0, BLOCK);
     tile.set(t, keys.get(t));
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // the last element is stored before the first thread reads it
     }
     keys.set(t, tile.get(BLOCK - 1 - t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn shift_in_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
     sync_threads(); // every element is stored before a neighbour reads it
     let next = tile.get((t + 1) % BLOCK);
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // every element is read before its own thread overwrites it
     }
     tile.set(t, next);
     output.set(t, tile.get(t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn scan_in_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
@@ -58,7 +58,7 @@ pub fn scan_in_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     let mut distance = 1;
     while distance < BLOCK {
         let before = if t >= distance { tile.get(t - distance) } else { 0 };
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // every sum is read before its thread adds to it
         }
         tile.set(t, tile.get(t) + before);
@@ -68,7 +68,7 @@ pub fn scan_in_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, tile.get(t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn suffix_scan_in_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
@@ -76,7 +76,7 @@ pub fn suffix_scan_in_place<V: Version>(input: Global<u32>, output: Global<u32>)
     let mut distance = 1;
     while distance < BLOCK {
         let behind = if t + distance < BLOCK { tile.get(t + distance) } else { 0 };
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // every sum is read before its thread adds to it
         }
         tile.set(t, tile.get(t) + behind);
@@ -86,7 +86,7 @@ pub fn suffix_scan_in_place<V: Version>(input: Global<u32>, output: Global<u32>)
     output.set(t, tile.get(t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn tree_level<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
@@ -96,7 +96,7 @@ pub fn tree_level<V: Version>(input: Global<u32>, output: Global<u32>) {
         if t < distance {
             tile.set(t, tile.get(t) + tile.get(t + distance));
         }
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // the level is complete before the next one reads it
         }
         distance /= 2;
@@ -106,7 +106,7 @@ pub fn tree_level<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn last_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
@@ -115,11 +115,11 @@ pub fn last_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
         let mut distance = 32;
         while distance > 0 {
             let sum = tile.get(t) + tile.get(t + distance);
-            if V::MENDED {
+            if V::FIXED {
                 sync_warp(FULL); // the other lanes have read their sums before this one changes
             }
             tile.set(t, sum);
-            if V::MENDED {
+            if V::FIXED {
                 sync_warp(FULL); // the level is complete before the next one reads it
             }
             distance /= 2;
@@ -130,32 +130,32 @@ pub fn last_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn one_writes_all_read<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, one) = (thread_idx_x(), ONE::view());
     if t == 0 {
         one.set(0, input.get(0));
     }
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // thread 0 has written before all read
     }
     output.set(t, input.get(t) + one.get(0));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn warp_sums<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, sums) = (thread_idx_x(), WARPS::view());
     let sum = warp::reduce_add(FULL, input.get(t));
     if lane_id() == 0 {
         sums.set(t / 32, sum);
     }
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // both warps have left their sums
     }
     output.set(t, sums.get(0) + sums.get(1));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn scratch_used_again<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, sums) = (thread_idx_x(), WARPS::view());
     let mut value = input.get(t);
@@ -166,14 +166,14 @@ pub fn scratch_used_again<V: Version>(input: Global<u32>, output: Global<u32>) {
         }
         sync_threads(); // both warps have left their sums
         value = sums.get(0) + sums.get(1) + t;
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // both warps have read the sums before the next round overwrites them
         }
     }
     output.set(t, value);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn tile_overwritten<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     let mut sum = 0;
@@ -181,14 +181,14 @@ pub fn tile_overwritten<V: Version>(input: Global<u32>, output: Global<u32>) {
         tile.set(t, input.get(step * BLOCK + t));
         sync_threads(); // the tile is there before it is used
         sum += tile.get((t + 1) % BLOCK) * (step + 1);
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // the tile has been used before the next one overwrites it
         }
     }
     output.set(t, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn product_second_barrier<V: Version>(a: Global<u32>, b: Global<u32>, c: Global<u32>, n: u32) {
     let (x, y) = (thread_idx_x(), thread::thread_idx_y());
     let (column, row) = (block_idx_x() * SIDE + x, thread::block_idx_y() * SIDE + y);
@@ -201,14 +201,14 @@ pub fn product_second_barrier<V: Version>(a: Global<u32>, b: Global<u32>, c: Glo
         for k in 0..SIDE {
             sum += left.get(y * SIDE + k) * right.get(k * SIDE + x);
         }
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // both tiles have been used before the next ones overwrite them
         }
     }
     c.set(row * n + column, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn pipeline_half<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, halves) = (thread_idx_x(), HALVES::view());
     let mut sum = 0;
@@ -216,7 +216,7 @@ pub fn pipeline_half<V: Version>(input: Global<u32>, output: Global<u32>) {
     for step in 0..STEPS {
         sync_threads(); // this step's half is filled, and the other half has been used in the step before
         if step + 1 < STEPS {
-            let half = if V::MENDED { (step + 1) % 2 } else { step % 2 };
+            let half = if V::FIXED { (step + 1) % 2 } else { step % 2 };
             halves.set(half * BLOCK + t, input.get((step + 1) * BLOCK + t));
         }
         sum += halves.get(step % 2 * BLOCK + (t + 1) % BLOCK) * (step + 1);
@@ -224,7 +224,7 @@ pub fn pipeline_half<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn histogram_get_set<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     let (t, bins) = (thread_idx_x(), BINS::view());
     if t < 16 {
@@ -232,7 +232,7 @@ pub fn histogram_get_set<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     }
     sync_threads(); // the bins are clear before keys are counted
     let bin = keys.get(t) % 16;
-    if V::MENDED {
+    if V::FIXED {
         bins.fetch_add(bin, 1, Relaxed, Scope::Block);
     } else {
         bins.set(bin, bins.get(bin) + 1);
@@ -243,13 +243,13 @@ pub fn histogram_get_set<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn cleared_too_late<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     let (t, bins) = (thread_idx_x(), BINS::view());
     if t < 16 {
         bins.set(t, 0);
     }
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // the bins are clear before keys are counted
     }
     bins.fetch_add(keys.get(t) % 16, 1, Relaxed, Scope::Block);
@@ -259,7 +259,7 @@ pub fn cleared_too_late<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn counted_too_early<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     let (t, bins) = (thread_idx_x(), BINS::view());
     if t < 16 {
@@ -267,7 +267,7 @@ pub fn counted_too_early<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     }
     sync_threads(); // the bins are clear before keys are counted
     bins.fetch_add(keys.get(t) % 16, 1, Relaxed, Scope::Block);
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // all keys are counted
     }
     if t < 16 {
@@ -275,19 +275,19 @@ pub fn counted_too_early<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn two_writers<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     // The larger of each pair is wanted. The test stands before the pair, not at the writer.
     let (own, other) = (input.get(t), input.get(t ^ 1));
-    if own >= other && (!V::MENDED || own > other || t % 2 == 0) {
+    if own >= other && (!V::FIXED || own > other || t % 2 == 0) {
         tile.set(t / 2, own * 2 + t % 2);
     }
     sync_threads(); // every pair has its winner
     output.set(t, tile.get(t / 2) / 2);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn everyone_raises_the_flag<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, one) = (thread_idx_x(), ONE::view());
     if t == 0 {
@@ -295,7 +295,7 @@ pub fn everyone_raises_the_flag<V: Version>(input: Global<u32>, output: Global<u
     }
     sync_threads(); // the flag is down before anyone raises it
     if input.get(t) > 500 {
-        if V::MENDED {
+        if V::FIXED {
             one.store(0, 1, Relaxed, Scope::Block);
         } else {
             one.set(0, 1);
@@ -305,7 +305,7 @@ pub fn everyone_raises_the_flag<V: Version>(input: Global<u32>, output: Global<u
     output.set(t, one.get(0));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn shortest_paths<V: Version>(distances: Global<u32>) {
     let (x, y, tile) = (thread_idx_x(), thread::thread_idx_y(), LEFT::view());
     let own = y * SIDE + x;
@@ -313,7 +313,7 @@ pub fn shortest_paths<V: Version>(distances: Global<u32>) {
     for k in 0..SIDE {
         sync_threads(); // the paths by way of earlier nodes are complete
         let by_k = tile.get(y * SIDE + k) + tile.get(k * SIDE + x);
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // row k and column k are read before their threads write them again
         }
         tile.set(own, tile.get(own).min(by_k));
@@ -321,7 +321,7 @@ pub fn shortest_paths<V: Version>(distances: Global<u32>) {
     distances.set(own, tile.get(own));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn bitonic_step<V: Version>(keys: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, keys.get(t));
@@ -338,7 +338,7 @@ pub fn bitonic_step<V: Version>(keys: Global<u32>) {
                     tile.set(partner, a);
                 }
             }
-            if V::MENDED {
+            if V::FIXED {
                 sync_threads(); // each step reads what the step before has written
             }
             distance /= 2;
@@ -349,7 +349,7 @@ pub fn bitonic_step<V: Version>(keys: Global<u32>) {
     keys.set(t, tile.get(t));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn one_barrier_a_round<V: Version>(keys: Global<u32>) {
     let (t, tile) = (thread_idx_x(), HALVES::view());
     tile.set(t, keys.get(t));
@@ -362,7 +362,7 @@ pub fn one_barrier_a_round<V: Version>(keys: Global<u32>) {
             tile.set(even, tile.get(even + 1));
             tile.set(even + 1, larger);
         }
-        if V::MENDED {
+        if V::FIXED {
             sync_threads(); // the even pairs are exchanged before the odd ones are
         }
         if t + 1 < BLOCK && tile.get(even + 1) > tile.get(even + 2) {
@@ -376,7 +376,7 @@ pub fn one_barrier_a_round<V: Version>(keys: Global<u32>) {
     keys.set(t + BLOCK, tile.get(t + BLOCK));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn halo<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile, i) = (thread_idx_x(), HALVES::view(), index_1d());
     tile.set(t + 1, input.get(i + 1));
@@ -386,17 +386,17 @@ pub fn halo<V: Version>(input: Global<u32>, output: Global<u32>) {
     if t == BLOCK - 1 {
         tile.set(BLOCK + 1, input.get(i + 2));
     }
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // the tile and both seams are there
     }
     output.set(i, tile.get(t) + tile.get(t + 1) + tile.get(t + 2));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn bytes_of_a_word<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), BINS::view());
     let byte = input.get(t) & 0xFF;
-    if V::MENDED {
+    if V::FIXED {
         tile.cast::<u8>().set(t, byte as u8);
     } else {
         // Reads the word, replaces one byte, writes the word.
@@ -407,11 +407,11 @@ pub fn bytes_of_a_word<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, tile.get(t / 4));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn views_that_overlap<V: Version>(input: Global<u32>, output: Global<u32>) {
     let t = thread_idx_x();
     let squares = Shared::<u32>::dynamic(0, BLOCK);
-    let cubes = Shared::<u32>::dynamic(if V::MENDED { 4 * BLOCK } else { BLOCK }, BLOCK);
+    let cubes = Shared::<u32>::dynamic(if V::FIXED { 4 * BLOCK } else { BLOCK }, BLOCK);
     let value = input.get(t);
     squares.set(t, value);
     cubes.set(t, value * 3);
@@ -420,21 +420,21 @@ pub fn views_that_overlap<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, squares.get(other) + cubes.get(other));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn exchange_in_a_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
-    if V::MENDED {
+    if V::FIXED {
         sync_warp(FULL); // a lane sees another's write only behind this
     }
     output.set(t, tile.get(t ^ 1));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn warp_barrier_for_a_block<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // the other warp's elements are there as well
     } else {
         sync_warp(FULL);
@@ -442,11 +442,11 @@ pub fn warp_barrier_for_a_block<V: Version>(input: Global<u32>, output: Global<u
     output.set(t, tile.get(t ^ 32));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn part_of_the_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
-    if V::MENDED {
+    if V::FIXED {
         sync_warp(FULL); // the partner is in the other half
     } else {
         sync_warp(if lane_id() < 16 { 0x0000_FFFF } else { 0xFFFF_0000 });
@@ -454,29 +454,29 @@ pub fn part_of_the_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, tile.get(t ^ 16));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn transposed_tile<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (x, y, tile) = (thread_idx_x(), thread::thread_idx_y(), LEFT::view());
     tile.set(y * SIDE + x, input.get(y * SIDE + x));
-    if V::MENDED {
+    if V::FIXED {
         sync_threads(); // all rows are stored before columns are read
     }
     output.set(y * SIDE + x, tile.get(x * SIDE + y));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn two_roles<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     if t < 32 {
         tile.set(t, input.get(t));
-        if V::MENDED {
+        if V::FIXED {
             thread::barrier(1, BLOCK); // what the writing warp has stored, the reading warp may read
         } else {
             thread::barrier(1, 32);
         }
         output.set(t, 0);
     } else {
-        if V::MENDED {
+        if V::FIXED {
             thread::barrier(1, BLOCK); // the same barrier, reached from the line of the other role
         } else {
             thread::barrier(1, 32);
@@ -509,7 +509,7 @@ pub static CASES: &[Case] = &[
         bug: "Each thread stores an element and reads its left neighbour's at once.",
         effect: "Right within a warp most of the time; the first lane of a warp reads what the warp before may not \
                  have stored yet.",
-        mend: "A barrier of the block between the store and the read.",
+        fix: "A barrier of the block between the store and the read.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -522,7 +522,7 @@ pub static CASES: &[Case] = &[
         name: "reverse",
         bug: "A block reverses its elements by way of dynamic shared memory, without a barrier.",
         effect: "The first warp reads what the last one may not have stored yet.",
-        mend: "A barrier of the block between the stores and the reads.",
+        fix: "A barrier of the block between the stores and the reads.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -535,7 +535,7 @@ pub static CASES: &[Case] = &[
         name: "shift-in-place",
         bug: "Each thread reads its right neighbour's element and then overwrites its own, without a barrier between.",
         effect: "A warp that is ahead overwrites the element that the warp before it has yet to read.",
-        mend: "A second barrier, between the read and the write.",
+        fix: "A second barrier, between the read and the write.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -549,7 +549,7 @@ pub static CASES: &[Case] = &[
         bug: "Hillis and Steele's scan in one buffer with one barrier per distance: a sum is read while its thread \
               adds to it.",
         effect: "Elements are added twice where a warp is ahead of the next; one warp gives the right result by luck.",
-        mend: "A second barrier per distance, or two buffers.",
+        fix: "A second barrier per distance, or two buffers.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -563,7 +563,7 @@ pub static CASES: &[Case] = &[
         bug: "The same from the other end: in the order in which a simulator runs threads, every read comes before the \
               write that it races with.",
         effect: "As for the scan from the front; a simulator that runs threads in their order shows nothing.",
-        mend: "A second barrier per distance, or two buffers.",
+        fix: "A second barrier per distance, or two buffers.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -576,7 +576,7 @@ pub static CASES: &[Case] = &[
         name: "tree-level",
         bug: "A tree of sums in shared memory without a barrier between its levels.",
         effect: "A level adds sums that the level below has not finished.",
-        mend: "A barrier at the end of each level, outside of the branch.",
+        fix: "A barrier at the end of each level, outside of the branch.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -590,7 +590,7 @@ pub static CASES: &[Case] = &[
         bug: "The last warp of a reduction tree continues without barriers, as if its lanes ran in lockstep.",
         effect: "Right on GPUs before Volta; since then the lanes of a warp may be at different instructions, and the \
                  compiler may keep sums in registers.",
-        mend: "sync_warp between the read and the write of each level, and after the write.",
+        fix: "sync_warp between the read and the write of each level, and after the write.",
         finds: &[SharedRace, Fault],
         run: |on| {
             let x = numbers(BLOCK);
@@ -603,7 +603,7 @@ pub static CASES: &[Case] = &[
         name: "one-writes-all-read",
         bug: "Thread 0 writes a value to shared memory and all threads read it, without a barrier.",
         effect: "The other warps may read before the value is written.",
-        mend: "A barrier of the block after the write.",
+        fix: "A barrier of the block after the write.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -616,7 +616,7 @@ pub static CASES: &[Case] = &[
         name: "warp-sums",
         bug: "The first lane of each warp stores the warp's sum, and all threads add up the sums without waiting.",
         effect: "A warp that is ahead adds a sum that the other warp has not stored yet.",
-        mend: "A barrier of the block between the two.",
+        fix: "A barrier of the block between the two.",
         finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(BLOCK);
@@ -630,7 +630,7 @@ pub static CASES: &[Case] = &[
         bug: "A block's sum is made twice with the same words of shared memory, and nothing separates the reading of \
               the first sum from the writing of the second.",
         effect: "A warp that is ahead overwrites its sum before the other warp has read it.",
-        mend: "A barrier after the reads, or other words for the second sum.",
+        fix: "A barrier after the reads, or other words for the second sum.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -645,7 +645,7 @@ pub static CASES: &[Case] = &[
         name: "tile-overwritten",
         bug: "A loop over tiles has a barrier after the tile is loaded and none before it is loaded again.",
         effect: "A warp that is ahead overwrites the tile that others still use.",
-        mend: "A second barrier at the end of the loop's body.",
+        fix: "A second barrier at the end of the loop's body.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(STEPS * BLOCK);
@@ -658,7 +658,7 @@ pub static CASES: &[Case] = &[
         name: "product-second-barrier",
         bug: "The tiled matrix product without its second barrier.",
         effect: "Products of one tile's row with the next tile's column; small matrices hide it.",
-        mend: "A barrier after the inner loop.",
+        fix: "A barrier after the inner loop.",
         finds: &[SharedRace],
         run: |on| {
             let n = 2 * SIDE;
@@ -674,7 +674,7 @@ pub static CASES: &[Case] = &[
         name: "pipeline-half",
         bug: "The next tile is loaded into the half of the buffer that this step uses.",
         effect: "Part of this step's sums is made of the next step's elements.",
-        mend: "The next tile goes to the other half. One barrier per step is then enough.",
+        fix: "The next tile goes to the other half. One barrier per step is then enough.",
         finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(STEPS * BLOCK);
@@ -687,7 +687,7 @@ pub static CASES: &[Case] = &[
         name: "histogram-get-set",
         bug: "A histogram in shared memory that reads a count and writes it back plus one.",
         effect: "If several keys fall into one bin at the same time, only one is counted.",
-        mend: "fetch_add.",
+        fix: "fetch_add.",
         finds: &[SharedRace, SameValueWrite],
         run: |on| {
             let x = numbers(BLOCK);
@@ -700,7 +700,7 @@ pub static CASES: &[Case] = &[
         name: "cleared-too-late",
         bug: "Some threads clear the bins while others already count.",
         effect: "The second warp's counts are lost, or added to the old content of the memory.",
-        mend: "A barrier of the block after the clearing.",
+        fix: "A barrier of the block after the clearing.",
         finds: &[MixedAtomic, SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -713,7 +713,7 @@ pub static CASES: &[Case] = &[
         name: "counted-too-early",
         bug: "The first threads write the bins to the output while others still count.",
         effect: "The second warp's keys are missing from the result now and then.",
-        mend: "A barrier of the block before the bins are read.",
+        fix: "A barrier of the block before the bins are read.",
         finds: &[MixedAtomic, SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -727,7 +727,7 @@ pub static CASES: &[Case] = &[
         bug: "In each pair of threads, the one with the larger element writes the pair's word; if the elements are \
               equal, both write it.",
         effect: "One of the two writes remains, either one.",
-        mend: "If the elements are equal, the even thread writes.",
+        fix: "If the elements are equal, the even thread writes.",
         finds: &[SharedRace],
         run: |on| {
             let x: Vec<u32> = (0..BLOCK).map(|i| if i % 16 < 2 { 7 } else { i * 5 % 37 }).collect();
@@ -740,7 +740,7 @@ pub static CASES: &[Case] = &[
         name: "everyone-raises-the-flag",
         bug: "Every thread that finds something writes the same 1 to one word, without atomics.",
         effect: "Right on today's GPUs; undefined by PTX's memory model, and by the compiler's.",
-        mend: "An atomic store, relaxed.",
+        fix: "An atomic store, relaxed.",
         finds: &[SameValueWrite],
         run: |on| {
             let x = numbers(BLOCK);
@@ -754,7 +754,7 @@ pub static CASES: &[Case] = &[
         bug: "Floyd and Warshall's algorithm in place: row k and column k are read while their threads write them.",
         effect: "The words do not change in round k, so results are right; the compiler may still assume that nobody \
                  writes what it reads.",
-        mend: "A second barrier, between the reads and the writes.",
+        fix: "A second barrier, between the reads and the writes.",
         finds: &[SharedRace, SameValueWrite],
         run: |on| {
             let mut want: Vec<u32> = numbers(SIDE * SIDE).iter().map(|v| v + 1).collect();
@@ -774,7 +774,7 @@ pub static CASES: &[Case] = &[
         bug: "A bitonic sort in shared memory with a barrier per stage instead of one per step.",
         effect: "Steps whose distance is below 32 stay within a warp and mostly work; the others mix keys of two \
                  steps, and keys are lost.",
-        mend: "A barrier after each step.",
+        fix: "A barrier after each step.",
         finds: &[SharedRace, SameValueWrite],
         run: |on| {
             let x = numbers(BLOCK);
@@ -787,7 +787,7 @@ pub static CASES: &[Case] = &[
         name: "one-barrier-a-round",
         bug: "Odd-even transposition with one barrier per round: odd pairs are exchanged while even ones still are.",
         effect: "Keys are lost or doubled at the seams between warps.",
-        mend: "A barrier before the odd pairs, and one before the even ones.",
+        fix: "A barrier before the odd pairs, and one before the even ones.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(2 * BLOCK);
@@ -800,7 +800,7 @@ pub static CASES: &[Case] = &[
         name: "halo",
         bug: "A stencil reads its tile and halo without waiting for the loads.",
         effect: "The sums at the edges of warps use the last tile's elements, or arbitrary data.",
-        mend: "A barrier of the block after the loads.",
+        fix: "A barrier of the block after the loads.",
         finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(2 * BLOCK + 2);
@@ -813,7 +813,7 @@ pub static CASES: &[Case] = &[
         name: "bytes-of-a-word",
         bug: "Four threads share a word; each reads it, inserts its byte, and writes the whole word.",
         effect: "One of the four bytes is stored; the other three keep the old content.",
-        mend: "Each thread writes its byte through a view of bytes: disjoint bytes of one word do not race.",
+        fix: "Each thread writes its byte through a view of bytes: disjoint bytes of one word do not race.",
         finds: &[SharedRace, SameValueWrite, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -827,7 +827,7 @@ pub static CASES: &[Case] = &[
         name: "views-that-overlap",
         bug: "The second table of the dynamic shared memory begins after BLOCK bytes instead of BLOCK words.",
         effect: "Three quarters of the first table are overwritten.",
-        mend: "The offset counts bytes: four per word.",
+        fix: "The offset counts bytes: four per word.",
         finds: &[SharedRace],
         run: |on| {
             let x = numbers(BLOCK);
@@ -841,7 +841,7 @@ pub static CASES: &[Case] = &[
         name: "exchange-in-a-warp",
         bug: "Two lanes of a warp exchange elements through shared memory without sync_warp.",
         effect: "Works as long as the compiler keeps the order of store and load and the lanes stay together.",
-        mend: "sync_warp between the store and the read; no barrier of the block is needed.",
+        fix: "sync_warp between the store and the read; no barrier of the block is needed.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -854,7 +854,7 @@ pub static CASES: &[Case] = &[
         name: "warp-barrier-for-a-block",
         bug: "sync_warp stands where a barrier of the block is needed: the element comes from the other warp.",
         effect: "Reads an element that the other warp may not have stored yet.",
-        mend: "sync_threads.",
+        fix: "sync_threads.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -867,7 +867,7 @@ pub static CASES: &[Case] = &[
         name: "part-of-the-warp",
         bug: "Each half of a warp synchronises only its own lanes, and then reads from the other half.",
         effect: "Nothing orders the halves.",
-        mend: "sync_warp of all lanes.",
+        fix: "sync_warp of all lanes.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -880,7 +880,7 @@ pub static CASES: &[Case] = &[
         name: "transposed-tile",
         bug: "A tile is stored by rows and read by columns without a barrier.",
         effect: "Wrong wherever row and column belong to different warps.",
-        mend: "A barrier of the block between the two.",
+        fix: "A barrier of the block between the two.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(SIDE * SIDE);
@@ -894,7 +894,7 @@ pub static CASES: &[Case] = &[
         name: "two-roles",
         bug: "A warp that writes and a warp that reads meet at a named barrier that waits for one warp only.",
         effect: "Each warp passes alone; the reader may read data that is not written yet.",
-        mend: "The barrier waits for both warps. Each role reaches it from its own line, which is allowed.",
+        fix: "The barrier waits for both warps. Each role reaches it from its own line, which is allowed.",
         finds: &[SharedRace, UninitialisedShared, MissedBarrier],
         run: |on| {
             let x = numbers(32);

@@ -64,29 +64,29 @@ fn merge(columns: Global<u32>, output: Global<u32>, rows: u32, mistake: u32) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn s4_minimum_not_set<V: Version>(columns: Global<u32>, output: Global<u32>, rows: u32) {
-    merge(columns, output, rows, if V::MENDED { NONE } else { UNSET_MINIMUM });
+    merge(columns, output, rows, if V::FIXED { NONE } else { UNSET_MINIMUM });
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn s4_read_and_reset<V: Version>(columns: Global<u32>, output: Global<u32>, rows: u32) {
-    merge(columns, output, rows, if V::MENDED { NONE } else { NO_BARRIER });
+    merge(columns, output, rows, if V::FIXED { NONE } else { NO_BARRIER });
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn s4_equal_keys<V: Version>(columns: Global<u32>, output: Global<u32>, rows: u32) {
-    merge(columns, output, rows, if V::MENDED { NONE } else { EQUAL_KEYS });
+    merge(columns, output, rows, if V::FIXED { NONE } else { EQUAL_KEYS });
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn s4_sentinel<V: Version>(columns: Global<u32>, output: Global<u32>, rows: u32) {
-    merge(columns, output, rows, if V::MENDED { NONE } else { SENTINEL });
+    merge(columns, output, rows, if V::FIXED { NONE } else { SENTINEL });
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn s4_past_the_end<V: Version>(columns: Global<u32>, output: Global<u32>, rows: u32) {
-    merge(columns, output, rows, if V::MENDED { NONE } else { PAST_THE_END });
+    merge(columns, output, rows, if V::FIXED { NONE } else { PAST_THE_END });
 }
 
 #[kernel]
@@ -116,7 +116,7 @@ pub static CASES: &[Case] = &[
         name: "s4-minimum-not-set",
         bug: "The shared minimum is not set before its first use.",
         effect: "Whatever the memory held is the first minimum, if it is smaller than all keys.",
-        mend: "Thread 0 sets it, and a barrier follows.",
+        fix: "Thread 0 sets it, and a barrier follows.",
         finds: &[UninitialisedShared],
         run: merges!(s4_minimum_not_set, numbers(40)),
     },
@@ -124,7 +124,7 @@ pub static CASES: &[Case] = &[
         name: "s4-read-and-reset",
         bug: "No barrier separates the reads of winner and minimum from their reset.",
         effect: "A late thread reads the reset values, and its key is lost.",
-        mend: "A barrier of the block between the two.",
+        fix: "A barrier of the block between the two.",
         finds: &[SharedRace, Unwritten],
         run: merges!(s4_read_and_reset, numbers(40)),
     },
@@ -132,7 +132,7 @@ pub static CASES: &[Case] = &[
         name: "s4-equal-keys",
         bug: "Every column whose head is the minimum advances, but only one key is output.",
         effect: "Only one of several equal keys remains.",
-        mend: "One winner per round.",
+        fix: "One winner per round.",
         finds: &[SameValueWrite, Unwritten],
         run: merges!(s4_equal_keys, numbers(40).iter().map(|v| v / 200).collect()),
     },
@@ -140,7 +140,7 @@ pub static CASES: &[Case] = &[
         name: "s4-sentinel",
         bug: "The largest number marks the end, but it is also a valid key.",
         effect: "Keys of that value are lost, and others with them.",
-        mend: "The number of output keys decides when the sort ends.",
+        fix: "The number of output keys decides when the sort ends.",
         finds: &[Unwritten],
         run: merges!(s4_sentinel, numbers(40).iter().map(|v| if v % 5 == 0 { u32::MAX } else { *v }).collect()),
     },
@@ -148,7 +148,7 @@ pub static CASES: &[Case] = &[
         name: "s4-past-the-end",
         bug: "The head of an exhausted column is still read: it is the next column's first key.",
         effect: "Keys of other columns count twice; the last column reads past the end of the array.",
-        mend: "An exhausted column has no head.",
+        fix: "An exhausted column has no head.",
         finds: &[OutOfBounds, Unwritten],
         run: merges!(s4_past_the_end, (0..40).rev().collect()),
     },
@@ -156,7 +156,7 @@ pub static CASES: &[Case] = &[
         name: "s4-not-loaded-anew",
         bug: "Several sorts are timed on the same array without reloading it: all but the first sort sorted keys.",
         effect: "Any kernel that leaves sorted keys alone passes.",
-        mend: "The keys are loaded again, and the output is poisoned.",
+        fix: "The keys are loaded again, and the output is poisoned.",
         finds: &[Unwritten],
         run: |on| {
             // The second sort is an empty launch. With the mistake its output is the first one's.
@@ -165,7 +165,7 @@ pub static CASES: &[Case] = &[
             let (columns, first, second) = (on.input(keys.clone())?, on.scratch(40)?, on.output(40)?);
             let one = Geometry::linear(1, COLUMNS);
             on.launch(s4_not_loaded_anew, one, (columns.view(), first.view(), 5))?;
-            let rows = if on.mended { 5 } else { 0 };
+            let rows = if on.fixed { 5 } else { 0 };
             if rows > 0 {
                 on.launch(s4_not_loaded_anew, one, (columns.view(), second.view(), rows))?;
             }

@@ -11,21 +11,21 @@ fn wait(words: Global<u32>, i: u32, value: u32) {
     while words.load(i, Acquire, Scope::Device) != value {}
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn value_that_never_comes<V: Version>(flag: Global<u32>, output: Global<u32>) {
     if block_idx_x() == 0 {
         flag.store(0, 1, Release, Scope::Device);
     } else {
-        wait(flag, 0, if V::MENDED { 1 } else { 2 });
+        wait(flag, 0, if V::FIXED { 1 } else { 2 });
         output.set(0, 7);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn look_back_by_block_index<V: Version>(input: Global<u32>, states: Global<u32>, output: Global<u32>) {
     // A state is the sum up to the end of the tile, plus 1; 0 means that it is not known yet.
     let ticket = states.len() - 1;
-    let tile = if V::MENDED {
+    let tile = if V::FIXED {
         let taken = if lane_id() == 0 { states.fetch_add(ticket, 1, Relaxed, Scope::Device) } else { 0 };
         warp::shuffle(FULL, taken, 0)
     } else {
@@ -45,11 +45,11 @@ pub fn look_back_by_block_index<V: Version>(input: Global<u32>, states: Global<u
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn waits_for_the_next_block<V: Version>(states: Global<u32>, output: Global<u32>) {
     // A chain over all blocks, from the last one to the first.
     let last = thread::grid_dim_x() - 1;
-    let place = if V::MENDED { states.fetch_add(last + 1, 1, Relaxed, Scope::Device) } else { last - block_idx_x() };
+    let place = if V::FIXED { states.fetch_add(last + 1, 1, Relaxed, Scope::Device) } else { last - block_idx_x() };
     if place > 0 {
         wait(states, place - 1, place);
     }
@@ -57,7 +57,7 @@ pub fn waits_for_the_next_block<V: Version>(states: Global<u32>, output: Global<
     output.set(place, place);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn barrier_of_all_blocks<V: Version>(
     input: Global<u32>,
     sums: Global<u32>,
@@ -67,7 +67,7 @@ pub fn barrier_of_all_blocks<V: Version>(
     let blocks = thread::grid_dim_x();
     sums.set(block_idx_x(), input.get(block_idx_x()));
     let arrived = count.fetch_add(0, 1, AcqRel, Scope::Device) + 1;
-    if V::MENDED {
+    if V::FIXED {
         // The last block does what all of them would do after the barrier.
         if arrived == blocks {
             for block in 0..blocks {
@@ -80,13 +80,13 @@ pub fn barrier_of_all_blocks<V: Version>(
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn each_waits_for_the_other<V: Version>(flags: Global<u32>, output: Global<u32>) {
     let (own, other) = (block_idx_x(), 1 - block_idx_x());
-    if V::MENDED {
+    if V::FIXED {
         flags.store(own, 1, Release, Scope::Device);
     }
-    if V::MENDED && own == 0 {
+    if V::FIXED && own == 0 {
         output.set(0, 1); // waits for nobody
         return;
     }
@@ -95,32 +95,32 @@ pub fn each_waits_for_the_other<V: Version>(flags: Global<u32>, output: Global<u
     output.set(own, 1);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn spins_before_the_barrier<V: Version>(output: Global<u32>) {
     let (t, flags) = (thread_idx_x(), FLAGS::view());
     if t == 0 {
         flags.set(0, 0);
     }
     sync_threads(); // the flag is down
-    if V::MENDED && t == BLOCK - 1 {
+    if V::FIXED && t == BLOCK - 1 {
         flags.store(0, 1, Release, Scope::Block);
     }
     if t == 0 {
         while flags.load(0, Acquire, Scope::Block) == 0 {}
     }
     sync_threads(); // the flag has been seen
-    if !V::MENDED && t == BLOCK - 1 {
+    if !V::FIXED && t == BLOCK - 1 {
         flags.store(0, 1, Release, Scope::Block);
     }
     output.set(t, t);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn lock_that_is_kept<V: Version>(input: Global<u32>, lock: Global<u32>, account: Global<u32>) {
     let value = input.get(block_idx_x());
     while lock.compare_exchange(0, 0, 1, Acquire, Scope::Device) != 0 {}
     if value.is_multiple_of(2) {
-        if V::MENDED {
+        if V::FIXED {
             lock.store(0, 0, Release, Scope::Device);
         }
         return; // nothing to add
@@ -129,11 +129,11 @@ pub fn lock_that_is_kept<V: Version>(input: Global<u32>, lock: Global<u32>, acco
     lock.store(0, 0, Release, Scope::Device);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn two_locks<V: Version>(locks: Global<u32>, accounts: Global<u32>) {
     // Moves one from the first account to the second, or back.
     let from = block_idx_x() % 2;
-    let (first, second) = if V::MENDED { (0, 1) } else { (from, 1 - from) };
+    let (first, second) = if V::FIXED { (0, 1) } else { (from, 1 - from) };
     while locks.compare_exchange(first, 0, 1, Acquire, Scope::Device) != 0 {}
     // Some work between the two locks.
     let before = accounts.get(first);
@@ -144,7 +144,7 @@ pub fn two_locks<V: Version>(locks: Global<u32>, accounts: Global<u32>) {
     locks.store(first, 0, Release, Scope::Device);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn one_item_too_many<V: Version>(items: Global<u32>, count: Global<u32>, output: Global<u32>) {
     // Block 0 publishes the items one by one; block 1 takes them.
     let n = items.len();
@@ -155,7 +155,7 @@ pub fn one_item_too_many<V: Version>(items: Global<u32>, count: Global<u32>, out
         }
     } else {
         let mut sum = 0;
-        for i in 0..if V::MENDED { n } else { n + 1 } {
+        for i in 0..if V::FIXED { n } else { n + 1 } {
             while count.load(0, Acquire, Scope::Device) <= i {}
             sum += items.get(i);
         }
@@ -163,7 +163,7 @@ pub fn one_item_too_many<V: Version>(items: Global<u32>, count: Global<u32>, out
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn flag_lowered_too_late<V: Version>(input: Global<u32>, output: Global<u32>) {
     // Two warps pass a value on and on; the flag says whose turn it is.
     let (t, flags) = (thread_idx_x(), FLAGS::view());
@@ -177,7 +177,7 @@ pub fn flag_lowered_too_late<V: Version>(input: Global<u32>, output: Global<u32>
         for _ in 0..3 {
             while flags.load(0, Acquire, Scope::Block) != warp {}
             flags.set(1, flags.get(1) + warp + 1);
-            let next = if V::MENDED { 1 - warp } else { 1 };
+            let next = if V::FIXED { 1 - warp } else { 1 };
             flags.store(0, next, Release, Scope::Block);
         }
     }
@@ -191,7 +191,7 @@ pub static CASES: &[Case] = &[
         name: "value-that-never-comes",
         bug: "A block waits for the value 2, and the other one stores 1.",
         effect: "Hangs until the driver or a person ends it.",
-        mend: "The block waits for the value that is stored.",
+        fix: "The block waits for the value that is stored.",
         finds: &[EndlessSpin],
         run: |on| {
             let (flag, output) = (on.input([0])?, on.output(1)?);
@@ -204,7 +204,7 @@ pub static CASES: &[Case] = &[
         bug: "A scan's tile is the block's index, and the block waits for the tile before it.",
         effect: "Blocks mostly start in the order of their index, but nothing guarantees it: with more blocks than \
               fit, a block may wait for one that never starts.",
-        mend: "A ticket: tiles in the order in which blocks start.",
+        fix: "A ticket: tiles in the order in which blocks start.",
         finds: &[Deadlock],
         run: |on| {
             let geometry = on.more_than_fit(32);
@@ -220,7 +220,7 @@ pub static CASES: &[Case] = &[
         name: "waits-for-the-next-block",
         bug: "Each block waits for the one with the next index.",
         effect: "Hangs as soon as the grid has more blocks than fit on the device at a time.",
-        mend: "A ticket: a block waits only for blocks that have started.",
+        fix: "A ticket: a block waits only for blocks that have started.",
         finds: &[Deadlock],
         run: |on| {
             let geometry = on.more_than_fit(1);
@@ -234,7 +234,7 @@ pub static CASES: &[Case] = &[
         name: "barrier-of-all-blocks",
         bug: "All blocks of the grid wait for each other at a counter.",
         effect: "Hangs as soon as the grid has more blocks than fit on the device at a time.",
-        mend: "The last block to arrive continues alone; or a second launch, or a cooperative one.",
+        fix: "The last block to arrive continues alone; or a second launch, or a cooperative one.",
         finds: &[Deadlock],
         run: |on| {
             let geometry = on.more_than_fit(1);
@@ -250,7 +250,7 @@ pub static CASES: &[Case] = &[
         name: "each-waits-for-the-other",
         bug: "Two blocks wait for each other's flag before they raise their own.",
         effect: "Hangs.",
-        mend: "Each block raises its flag first, and block 0 then returns without waiting.",
+        fix: "Each block raises its flag first, and block 0 then returns without waiting.",
         finds: &[Deadlock],
         run: |on| {
             let (flags, output) = (on.input([0; 2])?, on.output(2)?);
@@ -262,7 +262,7 @@ pub static CASES: &[Case] = &[
         name: "spins-before-the-barrier",
         bug: "Thread 0 spins for a flag that another thread raises after the barrier at which it waits for thread 0.",
         effect: "Hangs.",
-        mend: "The flag is raised before the barrier.",
+        fix: "The flag is raised before the barrier.",
         finds: &[Deadlock],
         run: |on| {
             let output = on.output(BLOCK)?;
@@ -274,7 +274,7 @@ pub static CASES: &[Case] = &[
         name: "lock-that-is-kept",
         bug: "An early return leaves the lock taken.",
         effect: "Hangs as soon as a block takes that path before others have had the lock.",
-        mend: "The lock is released on every path.",
+        fix: "The lock is released on every path.",
         finds: &[EndlessSpin],
         run: |on| {
             let x = numbers(8);
@@ -287,7 +287,7 @@ pub static CASES: &[Case] = &[
         name: "two-locks",
         bug: "Two blocks take the same two locks in opposite orders.",
         effect: "Hangs when each has taken its first.",
-        mend: "The same order everywhere.",
+        fix: "The same order everywhere.",
         finds: &[Deadlock],
         run: |on| {
             let (locks, accounts) = (on.input([0; 2])?, on.input([100; 2])?);
@@ -299,7 +299,7 @@ pub static CASES: &[Case] = &[
         name: "one-item-too-many",
         bug: "The consumer waits for one item more than the producer makes.",
         effect: "Hangs.",
-        mend: "As many as there are.",
+        fix: "As many as there are.",
         finds: &[EndlessSpin],
         run: |on| {
             let (items, count, output) = (on.scratch(5)?, on.input([0])?, on.output(1)?);
@@ -311,7 +311,7 @@ pub static CASES: &[Case] = &[
         name: "flag-lowered-too-late",
         bug: "Two warps take turns by a flag, and the second one never gives the turn back.",
         effect: "Hangs: the first warp waits for its second turn, the second one for the barrier.",
-        mend: "Each warp passes the turn to the other.",
+        fix: "Each warp passes the turn to the other.",
         finds: &[Deadlock],
         run: |on| {
             let (input, output) = (on.input([5])?, on.output(BLOCK)?);

@@ -7,10 +7,10 @@ shared!(BINS: [u32; 16]);
 shared!(HALVES: [u32; 2 * BLOCK]);
 shared!(ONE: [u32; 1]);
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn bins_not_cleared<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     let (t, bins) = (thread_idx_x(), BINS::view());
-    if V::MENDED {
+    if V::FIXED {
         if t < 16 {
             bins.set(t, 0);
         }
@@ -23,12 +23,12 @@ pub fn bins_not_cleared<V: Version>(keys: Global<u32>, counts: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn incomplete_tile<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread_idx_x(), TILE::view());
     if t < input.len() {
         tile.set(t, input.get(t));
-    } else if V::MENDED {
+    } else if V::FIXED {
         tile.set(t, 0);
     }
     let mut distance = BLOCK / 2;
@@ -44,11 +44,11 @@ pub fn incomplete_tile<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn seam_not_loaded<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, i, tile) = (thread_idx_x(), index_1d(), HALVES::view());
     tile.set(t, input.get(i));
-    if t == BLOCK - 1 && (V::MENDED || i + 1 < output.len()) {
+    if t == BLOCK - 1 && (V::FIXED || i + 1 < output.len()) {
         // The array has one element more than the output.
         tile.set(BLOCK, input.get(i + 1));
     }
@@ -56,14 +56,14 @@ pub fn seam_not_loaded<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(i, tile.get(t) + tile.get(t + 1));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn first_half<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, halves) = (thread_idx_x(), HALVES::view());
     halves.set(t, input.get(t));
     let mut sum = 0;
     for step in 0..2 {
         sync_threads(); // this step's half is there
-        let half = if V::MENDED { step % 2 } else { (step + 1) % 2 };
+        let half = if V::FIXED { step % 2 } else { (step + 1) % 2 };
         sum += halves.get(half * BLOCK + t);
         if step == 0 {
             halves.set(BLOCK + t, input.get(BLOCK + t));
@@ -72,10 +72,10 @@ pub fn first_half<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn only_if_found<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, one) = (thread_idx_x(), ONE::view());
-    if V::MENDED {
+    if V::FIXED {
         if t == 0 {
             one.set(0, u32::MAX);
         }
@@ -95,10 +95,10 @@ pub fn counter_not_cleared(input: Global<u32>, count: Global<u32>) {
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn block_without_elements<V: Version>(input: Global<u32>, sums: Global<u32>) {
     let (i, n) = (index_1d(), input.len());
-    if !V::MENDED && block_idx_x() * 32 >= n {
+    if !V::FIXED && block_idx_x() * 32 >= n {
         return; // nothing to add up, and nothing is written
     }
     let sum = warp::reduce_add(FULL, if i < n { input.get(i) } else { 0 });
@@ -116,11 +116,11 @@ pub fn block_without_elements_total(sums: Global<u32>, total: Global<u32>) {
     total.set(0, all);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn heads_not_marked<V: Version>(keys: Global<u32>, starts: Global<u32>) {
     // The place where each key's run begins. Keys that do not occur have none.
     let i = index_1d();
-    if V::MENDED && i < starts.len() {
+    if V::FIXED && i < starts.len() {
         starts.set(i, 0);
     }
     sync_threads(); // one block: all places are cleared
@@ -138,13 +138,13 @@ pub fn heads_not_marked_sum(starts: Global<u32>, sum: Global<u32>) {
     sum.set(0, all);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn column_of_padding<V: Version>(input: Global<u32>, padded: Global<u32>, output: Global<u32>) {
     // Rows of 8 words lie 9 apart.
     let (row, column) = (thread_idx_x() / 8, thread_idx_x() % 8);
     padded.set(row * 9 + column, input.get(thread_idx_x()));
     sync_threads(); // one block: all rows are there
-    let from = if V::MENDED { column } else { column + 1 };
+    let from = if V::FIXED { column } else { column + 1 };
     output.set(thread_idx_x(), padded.get(row * 9 + from));
 }
 
@@ -154,7 +154,7 @@ pub static CASES: &[Case] = &[
         name: "bins-not-cleared",
         bug: "A histogram in shared memory counts without clearing its bins.",
         effect: "Right in the first block that runs on an SM, if at all.",
-        mend: "The bins are cleared, and a barrier follows.",
+        fix: "The bins are cleared, and a barrier follows.",
         finds: &[UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
@@ -167,7 +167,7 @@ pub static CASES: &[Case] = &[
         name: "incomplete-tile",
         bug: "Threads beyond the last element store nothing, and the tree of sums reads their words.",
         effect: "Data left by the previous block is added; sizes that fill their tiles hide it.",
-        mend: "These threads store the neutral element.",
+        fix: "These threads store the neutral element.",
         finds: &[UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(50);
@@ -180,7 +180,7 @@ pub static CASES: &[Case] = &[
         name: "seam-not-loaded",
         bug: "The halo of the last tile is guarded by the wrong length and is not loaded.",
         effect: "The last sum contains data left by the previous block.",
-        mend: "The guard of the halo uses the input's length.",
+        fix: "The guard of the halo uses the input's length.",
         finds: &[UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(2 * BLOCK + 1);
@@ -193,7 +193,7 @@ pub static CASES: &[Case] = &[
         name: "first-half",
         bug: "A loop over two halves of a buffer begins with the half that is not loaded yet.",
         effect: "The first step uses data left by the previous block.",
-        mend: "The loop begins with the half that is loaded.",
+        fix: "The loop begins with the half that is loaded.",
         finds: &[UninitialisedShared, SharedRace, Fault],
         run: |on| {
             let x = numbers(2 * BLOCK);
@@ -206,7 +206,7 @@ pub static CASES: &[Case] = &[
         name: "only-if-found",
         bug: "A word of shared memory is written if something is found, and read in any case.",
         effect: "The old content of the memory is used as an index.",
-        mend: "The answer \"none\" is written first.",
+        fix: "The answer \"none\" is written first.",
         finds: &[UninitialisedShared],
         run: |on| {
             let (input, output) = (on.input(numbers(BLOCK))?, on.output(BLOCK)?);
@@ -218,12 +218,12 @@ pub static CASES: &[Case] = &[
         name: "counter-not-cleared",
         bug: "A counter in fresh global memory is incremented without having been set.",
         effect: "Fresh memory of a new process is mostly zero; the second run is wrong.",
-        mend: "The counter is cleared by a launch or a memset.",
+        fix: "The counter is cleared by a launch or a memset.",
         finds: &[UninitialisedGlobal],
         run: |on| {
             let x = numbers(128);
             let (input, count) = (on.input(x.clone())?, on.scratch(1)?);
-            if on.mended {
+            if on.fixed {
                 on.clear(&count)?;
             }
             on.launch(counter_not_cleared, Geometry::linear(4, 32), (input.view(), count.view()))?;
@@ -234,7 +234,7 @@ pub static CASES: &[Case] = &[
         name: "block-without-elements",
         bug: "Blocks that have no elements return without writing their sum, and the next launch adds up all sums.",
         effect: "The total contains the old content of the memory.",
-        mend: "These blocks write the neutral element.",
+        fix: "These blocks write the neutral element.",
         finds: &[UninitialisedGlobal],
         run: |on| {
             let x = numbers(70);
@@ -248,7 +248,7 @@ pub static CASES: &[Case] = &[
         name: "heads-not-marked",
         bug: "The start of each key's run is stored, and the table is read for keys that do not occur.",
         effect: "The old content of the memory is used as an index.",
-        mend: "The table is cleared first.",
+        fix: "The table is cleared first.",
         finds: &[UninitialisedGlobal],
         run: |on| {
             let x: Vec<u32> = (0..BLOCK).map(|i| i / 9 * 2).collect();
@@ -262,7 +262,7 @@ pub static CASES: &[Case] = &[
         name: "column-of-padding",
         bug: "A padded matrix is read one column too far: the last column is padding.",
         effect: "The padding's content ends up in the result.",
-        mend: "The column that was written.",
+        fix: "The column that was written.",
         finds: &[UninitialisedGlobal],
         run: |on| {
             let x = numbers(64);

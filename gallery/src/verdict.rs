@@ -38,12 +38,12 @@ impl Verdict {
 
 impl Case {
     /// Checks one version on the simulator under so many schedules, and compares its output and its statistics.
-    pub fn check(&self, mended: bool, schedules: u32) -> Verdict {
+    pub fn check(&self, fixed: bool, schedules: u32) -> Verdict {
         let on = Simulated::default();
         let mut verdict = Verdict::default();
         for seed in 0..schedules.into() {
             let one = Check { seed, schedules: 1, ..Check::default() };
-            let checked = check(one, || (self.run)(&Trial::new(&on, mended)));
+            let checked = check(one, || (self.run)(&Trial::new(&on, fixed)));
             for finding in checked.report.findings {
                 if !verdict.findings.iter().any(|known| known.is_same(&finding)) {
                     verdict.findings.push(finding);
@@ -69,16 +69,16 @@ impl Case {
         if verdict.kinds.is_empty() && !verdict.wrong.is_empty() {
             verdict.kinds.push(Kind::WrongResult);
         }
-        if !mended && verdict.is_clean() {
+        if !fixed && verdict.is_clean() {
             verdict.compare(self.counts(false), self.counts(true));
         }
         verdict
     }
 
     /// The counts of all launches of a version, in one run.
-    fn counts(&self, mended: bool) -> (Counts, Counts) {
+    fn counts(&self, fixed: bool) -> (Counts, Counts) {
         let on = Simulated::default();
-        let (_, all) = statistics(|| (self.run)(&Trial::new(&on, mended)));
+        let (_, all) = statistics(|| (self.run)(&Trial::new(&on, fixed)));
         (all.sum(|of| of.is_global()), all.sum(|of| of.is_shared()))
     }
 }

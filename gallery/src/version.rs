@@ -3,18 +3,18 @@
 /// With the bug, or without.
 pub trait Version: 'static {
     /// Whether the bug is fixed.
-    const MENDED: bool;
+    const FIXED: bool;
 }
 
 /// The version with the bug.
 pub struct Planted;
 /// The clean twin.
-pub struct Mended;
+pub struct Fixed;
 
 impl Version for Planted {
-    const MENDED: bool = false;
+    const FIXED: bool = false;
 }
 
-impl Version for Mended {
-    const MENDED: bool = true;
+impl Version for Fixed {
+    const FIXED: bool = true;
 }

@@ -4,29 +4,29 @@ use crate::prelude::*;
 
 shared!(TILE: [u32; BLOCK]);
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn full_mask_in_a_branch<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     let mut sum = input.get(lane);
     if lane < 16 {
-        let mask = if V::MENDED { 0xFFFF } else { FULL };
+        let mask = if V::FIXED { 0xFFFF } else { FULL };
         sum += warp::shuffle_xor(mask, sum, 1);
     }
     output.set(lane, sum);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn full_mask_partial_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     // 48 threads: the second warp has 16 lanes.
     let t = thread_idx_x();
-    let mask = if V::MENDED && t >= 32 { 0xFFFF } else { FULL };
+    let mask = if V::FIXED && t >= 32 { 0xFFFF } else { FULL };
     output.set(t, warp::reduce_add(mask, input.get(t)));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn lanes_that_returned<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (t, n) = (thread_idx_x(), input.len());
-    if !V::MENDED && t >= n {
+    if !V::FIXED && t >= n {
         return;
     }
     let sum = warp::reduce_add(FULL, if t < n { input.get(t) } else { 0 });
@@ -35,24 +35,24 @@ pub fn lanes_that_returned<V: Version>(input: Global<u32>, output: Global<u32>) 
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn source_outside_the_mask<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     let value = input.get(lane);
     if lane < 24 {
-        let from = if V::MENDED { (lane + 8) % 24 } else { lane + 8 };
+        let from = if V::FIXED { (lane + 8) % 24 } else { lane + 8 };
         output.set(lane, warp::shuffle(0x00FF_FFFF, value, from));
     } else {
         output.set(lane, value);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn tree_of_half_a_warp<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     if lane < 16 {
         let mut sum = input.get(lane);
-        let mut distance = if V::MENDED { 8 } else { 16 };
+        let mut distance = if V::FIXED { 8 } else { 16 };
         while distance > 0 {
             sum += warp::shuffle_xor(0xFFFF, sum, distance);
             distance /= 2;
@@ -63,28 +63,28 @@ pub fn tree_of_half_a_warp<V: Version>(input: Global<u32>, output: Global<u32>) 
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn mask_without_the_caller<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     if lane < 16 {
-        let mask = if V::MENDED { 0xFFFF } else { 0xFFFF_0000 };
+        let mask = if V::FIXED { 0xFFFF } else { 0xFFFF_0000 };
         output.set(lane, warp::ballot(mask, input.get(lane) > 500));
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn masks_that_differ<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     // Each lane names the lanes up to its own.
-    let mask = if V::MENDED { FULL } else { u32::MAX >> (31 - lane) };
+    let mask = if V::FIXED { FULL } else { u32::MAX >> (31 - lane) };
     output.set(lane, warp::ballot(mask, input.get(lane) > 500) & (u32::MAX >> (31 - lane)));
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn ballot_in_a_loop<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     let (mut left, mut rounds) = (input.get(lane) % 7, 0);
-    if V::MENDED {
+    if V::FIXED {
         while warp::ballot(FULL, left > 0) != 0 {
             left = left.saturating_sub(1);
             rounds += 1;
@@ -98,23 +98,23 @@ pub fn ballot_in_a_loop<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(lane, rounds);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn sync_warp_in_a_branch<V: Version>(input: Global<u32>, output: Global<u32>) {
     let (lane, tile) = (lane_id(), TILE::view());
     tile.set(lane, input.get(lane));
     if lane % 2 == 0 {
-        sync_warp(if V::MENDED { 0x5555_5555 } else { FULL }); // the even lanes alone are here
+        sync_warp(if V::FIXED { 0x5555_5555 } else { FULL }); // the even lanes alone are here
         output.set(lane, tile.get((lane + 2) % 32));
     } else {
         output.set(lane, 0);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn two_shuffles_for_one<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     let value = input.get(lane);
-    let other = if V::MENDED {
+    let other = if V::FIXED {
         warp::shuffle_xor(FULL, if lane < 16 { value } else { 2 * value }, 16)
     } else if lane < 16 {
         warp::shuffle_xor(FULL, value, 16)
@@ -124,28 +124,28 @@ pub fn two_shuffles_for_one<V: Version>(input: Global<u32>, output: Global<u32>)
     output.set(lane, other);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn mask_that_is_active<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     let value = input.get(lane);
     if lane % 4 != 3 {
         // The lanes that happen to run together need not be all that took the branch.
-        let mask = if V::MENDED { 0x7777_7777 } else { warp::active_mask() };
+        let mask = if V::FIXED { 0x7777_7777 } else { warp::active_mask() };
         output.set(lane, warp::shuffle(mask, value, 0));
     } else {
         output.set(lane, 0);
     }
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn own_lane_counted<V: Version>(keys: Global<u32>, ranks: Global<u32>) {
     let lane = lane_id();
     let peers = warp::match_any(FULL, keys.get(lane) % 4);
-    let below = if V::MENDED { (1 << lane) - 1 } else { u32::MAX >> (31 - lane) };
+    let below = if V::FIXED { (1 << lane) - 1 } else { u32::MAX >> (31 - lane) };
     ranks.set(lane, (peers & below).count_ones());
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn seam_of_the_warp<V: Version>(keys: Global<u32>) {
     // Odd-even transposition in registers, one key per lane: lane 31 has no right neighbour, and lane 0 no left one.
     let lane = lane_id();
@@ -154,21 +154,21 @@ pub fn seam_of_the_warp<V: Version>(keys: Global<u32>) {
         let right = (lane + round).is_multiple_of(2);
         let partner = if right { lane + 1 } else { lane.wrapping_sub(1) };
         let other = warp::shuffle(FULL, key, partner);
-        if !V::MENDED || partner < 32 {
+        if !V::FIXED || partner < 32 {
             key = if right { key.min(other) } else { key.max(other) };
         }
     }
     keys.set(lane, key);
 }
 
-#[kernel(instances([Planted, Mended]))]
+#[kernel(instances([Planted, Fixed]))]
 pub fn shuffle_after_a_vote<V: Version>(input: Global<u32>, output: Global<u32>) {
     let lane = lane_id();
     let value = input.get(lane);
     let large = warp::ballot(FULL, value > 500);
     if value > 500 {
         // The first of the large values goes to all of them; lane 0 need not be one.
-        let from = if V::MENDED { large.trailing_zeros() } else { 0 };
+        let from = if V::FIXED { large.trailing_zeros() } else { 0 };
         output.set(lane, warp::shuffle(large, value, from));
     } else {
         output.set(lane, 0);
@@ -184,7 +184,7 @@ pub static CASES: &[Case] = &[
         name: "full-mask-in-a-branch",
         bug: "A shuffle in a branch that half of the warp takes names all lanes.",
         effect: "Hangs, or returns arbitrary values for the missing lanes.",
-        mend: "The mask of the lanes that take the branch.",
+        fix: "The mask of the lanes that take the branch.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(32);
@@ -197,7 +197,7 @@ pub static CASES: &[Case] = &[
         name: "full-mask-partial-warp",
         bug: "The last warp of the block has 16 threads, and the mask names 32.",
         effect: "Undefined; today's GPUs accept it, with arbitrary values for the missing lanes.",
-        mend: "The mask of the existing lanes, or blocks of whole warps.",
+        fix: "The mask of the existing lanes, or blocks of whole warps.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(48);
@@ -211,7 +211,7 @@ pub static CASES: &[Case] = &[
         name: "lanes-that-returned",
         bug: "Lanes without an element return, and the others reduce over the full mask.",
         effect: "Undefined; today's GPUs ignore lanes that have ended.",
-        mend: "These lanes stay and contribute the neutral element.",
+        fix: "These lanes stay and contribute the neutral element.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(20);
@@ -224,7 +224,7 @@ pub static CASES: &[Case] = &[
         name: "source-outside-the-mask",
         bug: "A shuffle of 24 lanes reads from the lane 8 above, and the last eight lanes have none in the mask.",
         effect: "They get any value.",
-        mend: "The source stays inside the mask.",
+        fix: "The source stays inside the mask.",
         finds: &[ShuffleOutsideMask],
         run: |on| {
             let x = numbers(32);
@@ -237,7 +237,7 @@ pub static CASES: &[Case] = &[
         name: "tree-of-half-a-warp",
         bug: "A tree of shuffles over 16 lanes begins with the distance 16.",
         effect: "Adds what the other half's registers hold.",
-        mend: "It begins with 8.",
+        fix: "It begins with 8.",
         finds: &[ShuffleOutsideMask, Fault],
         run: |on| {
             let x = numbers(16);
@@ -250,7 +250,7 @@ pub static CASES: &[Case] = &[
         name: "mask-without-the-caller",
         bug: "The lower half of a warp votes with the mask of the upper half.",
         effect: "Undefined; it hangs on most GPUs.",
-        mend: "The mask names its callers.",
+        fix: "The mask names its callers.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(32);
@@ -263,7 +263,7 @@ pub static CASES: &[Case] = &[
         name: "masks-that-differ",
         bug: "Each lane votes with its own mask.",
         effect: "Lanes with different masks never meet: it hangs, or each lane votes alone.",
-        mend: "One mask for all, and the bits chosen afterwards.",
+        fix: "One mask for all, and the bits chosen afterwards.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(32);
@@ -277,7 +277,7 @@ pub static CASES: &[Case] = &[
         name: "ballot-in-a-loop",
         bug: "Lanes leave a loop one by one, and the vote inside names all of them.",
         effect: "Hangs when the first lane has left.",
-        mend: "All lanes stay until the vote says that nobody has work.",
+        fix: "All lanes stay until the vote says that nobody has work.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(32);
@@ -291,7 +291,7 @@ pub static CASES: &[Case] = &[
         name: "sync-warp-in-a-branch",
         bug: "The even lanes call sync_warp with the full mask in their arm of a branch.",
         effect: "Waits for the odd lanes, which never arrive.",
-        mend: "The mask of the even lanes.",
+        fix: "The mask of the even lanes.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(32);
@@ -304,7 +304,7 @@ pub static CASES: &[Case] = &[
         name: "two-shuffles-for-one",
         bug: "Two arms of a branch have a shuffle each, with the full mask, and should exchange with each other.",
         effect: "Each arm waits for the other's lanes; a GPU that runs the arms in sequence takes old values.",
-        mend: "One shuffle, with the values chosen before.",
+        fix: "One shuffle, with the values chosen before.",
         finds: &[WarpMask],
         run: |on| {
             let x = numbers(32);
@@ -317,7 +317,7 @@ pub static CASES: &[Case] = &[
         name: "mask-that-is-active",
         bug: "The mask names the lanes that are active at that moment.",
         effect: "Which lanes run together is up to the hardware and the compiler; a lane of the branch may be missing.",
-        mend: "The mask is computed from the branch's condition.",
+        fix: "The mask is computed from the branch's condition.",
         finds: &[ShuffleOutsideMask],
         run: |on| {
             let x = numbers(32);
@@ -330,7 +330,7 @@ pub static CASES: &[Case] = &[
         name: "own-lane-counted",
         bug: "The rank of a key among equal ones of its warp counts the lane itself.",
         effect: "All places are one too high.",
-        mend: "The mask of the lanes below, without the lane's own bit.",
+        fix: "The mask of the lanes below, without the lane's own bit.",
         finds: &[WrongResult],
         run: |on| {
             let x = numbers(32);
@@ -343,7 +343,7 @@ pub static CASES: &[Case] = &[
         name: "seam-of-the-warp",
         bug: "Odd-even transposition in registers: the lanes at the ends exchange with each other around the warp.",
         effect: "The smallest key meets the largest; one of them is doubled.",
-        mend: "A lane without a neighbour keeps its key.",
+        fix: "A lane without a neighbour keeps its key.",
         finds: &[WrongResult],
         run: |on| {
             let mut x = numbers(32);
@@ -357,7 +357,7 @@ pub static CASES: &[Case] = &[
         name: "shuffle-after-a-vote",
         bug: "Lanes with large values, found by a vote, read from lane 0, which need not be one of them.",
         effect: "Arbitrary values if lane 0 is not in the mask.",
-        mend: "The lanes read from the first lane of the mask.",
+        fix: "The lanes read from the first lane of the mask.",
         finds: &[ShuffleOutsideMask],
         run: |on| {
             let mut x = numbers(32);

@@ -5,10 +5,10 @@ use rungs_gallery::{Case, Kind, all};
 const SCHEDULES: u32 = 32;
 
 /// The cases that `is_right` refuses, each with what the check says.
-fn refused(mended: bool, is_right: impl Fn(&Case, &rungs_gallery::Verdict) -> bool) -> String {
+fn refused(fixed: bool, is_right: impl Fn(&Case, &rungs_gallery::Verdict) -> bool) -> String {
     let mut text = String::new();
     for (_, case) in all() {
-        let verdict = case.check(mended, SCHEDULES);
+        let verdict = case.check(fixed, SCHEDULES);
         if !is_right(case, &verdict) {
             let (name, finds, kinds) = (case.name, case.finds, &verdict.kinds);
             text += &format!("{name}: expected {finds:?}, found {kinds:?}\n{}\n\n", verdict.text());

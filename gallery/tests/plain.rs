@@ -29,7 +29,7 @@ fn every_case_has_a_name_of_its_own_and_its_source() {
         assert!(kernels.iter().all(|text| text.ends_with('}')), "{}: {kernels:?}", case.name);
         assert!(launches.contains(&name), "{}: {launches}", case.name);
         // The two versions differ in the kernel or in the launch.
-        assert!((kernels.concat() + launches).contains("MENDED") || launches.contains("on.mended"), "{}", case.name);
+        assert!((kernels.concat() + launches).contains("FIXED") || launches.contains("on.fixed"), "{}", case.name);
     }
     assert!(names.len() >= 60, "{} cases", names.len());
 }

@@ -192,13 +192,14 @@ const INNER: u32 = 19;
 /// Columns of B.
 const COLUMNS: u32 = 37;
 
-/// With elements of `f32`, or of `f16` where the rung takes no others.
+/// With elements of `f32`, or of another type that the rung takes.
 fn multiplies(entry: &'static Entry<Matmul>) -> Case {
-    match (entry.run.f32(), entry.run.f16()) {
-        (true, _) => multiplies_of::<f32>(entry, |x| x),
-        (false, Some(_)) => multiplies_of(entry, f16::from_f32),
-        (false, None) if entry.run.f64().is_some() => multiplies_of::<f64>(entry, f64::from),
-        (false, None) => multiplies_of(entry, bf16::from_f32),
+    let run = entry.run;
+    match () {
+        () if run.f32() => multiplies_of::<f32>(entry, |x| x),
+        () if run.f64().is_some() => multiplies_of(entry, f64::from),
+        () if run.f16().is_some() => multiplies_of(entry, f16::from_f32),
+        () => multiplies_of(entry, bf16::from_f32),
     }
 }
 

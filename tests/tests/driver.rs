@@ -127,7 +127,8 @@ fn old() -> Result<(), Failed> {
         let (_, json, err) = program(&folder, version(number), &["devices", "--format", "json"]);
         let taken = serde_json::from_str::<serde_json::Value>(&json).unwrap()["gpus"][0]["PTX_taken"].clone();
         assert_eq!(taken.as_str().and_then(|taken| taken.split(' ').next()), Some(want), "{number}: {err}");
-        assert_eq!(want == "none", number == "11000", "{number}: {want}");
+        assert!(number != "11000" || want == "none", "{want}");
+        assert!(number != "13000" || want != "none");
         for (arch, text) in ptx::PTX.iter() {
             let (major, minor) = cuda::least_driver(text).expect("of CUDA 11.4 or later");
             assert!(doctor.contains(&format!("for drivers of CUDA {major}.{minor} on")), "{arch}: {doctor}");

@@ -16,7 +16,7 @@ for path in sorted(os.listdir('logs')):
     lines = open(full, errors='replace').read().splitlines()
     if path.startswith('one.plain') or path.endswith('.plain') or path == 'plain.planted':
         for l in lines:
-            if path == 'mended.plain': continue
+            if path == 'fixed.plain': continue
             if ' planted: ' in l or l.startswith('exit') or 'rungs:' in l: print('@', path, '|', l[:170])
         continue
     summary = [l for l in lines if 'SUMMARY' in l or l.startswith('exit')]

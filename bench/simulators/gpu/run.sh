@@ -14,8 +14,8 @@ EXCEPT=$(echo $ALONE | tr ' ' ',')
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; $CS --version | tail -2; nproc
 echo "--- clean twins"
 RUN="./rungs bugs run --device cuda --ptx sm_90.ptx"
-timeout -s KILL 40 $RUN --version mended > logs/mended.plain 2>&1; echo "rc $?"
-grep -v "the right output" logs/mended.plain | head -40; grep -c "the right output" logs/mended.plain
+timeout -s KILL 40 $RUN --version fixed > logs/fixed.plain 2>&1; echo "rc $?"
+grep -v "the right output" logs/fixed.plain | head -40; grep -c "the right output" logs/fixed.plain
 echo "loaded after $(($(date +%s)-start)) s"
 # All that neither hangs nor faults, in one process per tool; the others one by one, beside each other.
 tool() { # name, version, options, cases
@@ -27,7 +27,7 @@ tool() { # name, version, options, cases
 tool plain planted $RUN --version planted --except "$EXCEPT" &
 for t in memcheck racecheck initcheck synccheck; do
   tool $t planted $CS --tool $t --print-limit 3000 --destroy-on-device-error kernel $RUN --version planted --except "$EXCEPT" &
-  tool $t mended $CS --tool $t --print-limit 3000 --destroy-on-device-error kernel $RUN --version mended &
+  tool $t fixed $CS --tool $t --print-limit 3000 --destroy-on-device-error kernel $RUN --version fixed &
 done
 one() { # tool, case
   local out="logs/one.$1.$2"

@@ -7,7 +7,7 @@ os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 import numpy as np
 from numba import cuda, uint32
 
-MENDED = False
+FIXED = False
 CASES = {}
 
 
@@ -33,33 +33,33 @@ def zero(n):
 @case("no-guard", 2, 64, (words, 100), (raw, 100))
 def no_guard(x, y):
     i = cuda.grid(1)
-    if not MENDED or i < x.size:
+    if not FIXED or i < x.size:
         y[i] = x[i] + 1
 
 
 @case("guard-by-one", 2, 64, (words, 100), (raw, 100))
 def guard_by_one(x, y):
     i = cuda.grid(1)
-    if i < x.size or not MENDED and i <= x.size:
+    if i < x.size or not FIXED and i <= x.size:
         y[i] = x[i] + 1
 
 
 @case("before-the-first", 2, 64, (words, 128), (raw, 128))
 def before_the_first(x, y):
     i = cuda.grid(1)
-    y[i] = x[i] + (0 if MENDED and i == 0 else x[i - 1])
+    y[i] = x[i] + (0 if FIXED and i == 0 else x[i - 1])
 
 
 @case("reverse-by-one", 2, 64, (words, 128), (raw, 128))
 def reverse_by_one(x, y):
     i = cuda.grid(1)
-    y[x.size - 1 - i if MENDED else x.size - i] = x[i]
+    y[x.size - 1 - i if FIXED else x.size - i] = x[i]
 
 
 @case("shared-seam", 2, 64, (words, 192), (raw, 128))
 def shared_seam(x, y):
     t, i = cuda.threadIdx.x, cuda.grid(1)
-    tile = cuda.shared.array(65 if MENDED else 64, uint32)
+    tile = cuda.shared.array(65 if FIXED else 64, uint32)
     tile[t] = x[i]
     if t == 0:
         tile[64] = x[i + 64]
@@ -71,13 +71,13 @@ def shared_seam(x, y):
 def bin_that_is_not_there(x, y):
     i = cuda.grid(1)
     key = 1000 if i == 77 else min(x[i], 999)
-    cuda.atomic.add(y, int(key) // (101 if MENDED else 100), 1)
+    cuda.atomic.add(y, int(key) // (101 if FIXED else 100), 1)
 
 
 @case("neighbour-of-the-last", 1, 32, (words, 33))
 def neighbour_of_the_last(x):
     at = 2 * cuda.grid(1)
-    if at + 1 < x.size or not MENDED and at < x.size:
+    if at + 1 < x.size or not FIXED and at < x.size:
         a, b = x[at], x[at + 1]
         x[at], x[at + 1] = min(a, b), max(a, b)
 
@@ -87,7 +87,7 @@ def left_neighbour(x, y):
     t = cuda.threadIdx.x
     tile = cuda.shared.array(64, uint32)
     tile[t] = x[t]
-    if MENDED:
+    if FIXED:
         cuda.syncthreads()
     y[t] = tile[(t + 63) % 64]
 
@@ -99,7 +99,7 @@ def shift_in_place(x, y):
     tile[t] = x[t]
     cuda.syncthreads()
     after = tile[(t + 1) % 64]
-    if MENDED:
+    if FIXED:
         cuda.syncthreads()
     tile[t] = after
     y[t] = tile[t]
@@ -114,7 +114,7 @@ def scan_in_place(x, y):
     d = 1
     while d < 64:
         before = tile[t - d] if t >= d else 0
-        if MENDED:
+        if FIXED:
             cuda.syncthreads()
         tile[t] += before
         cuda.syncthreads()
@@ -132,7 +132,7 @@ def tree_level(x, y):
     while d > 0:
         if t < d:
             tile[t] += tile[t + d]
-        if MENDED:
+        if FIXED:
             cuda.syncthreads()
         d //= 2
     if t == 0:
@@ -145,7 +145,7 @@ def one_writes_all_read(x, y):
     one = cuda.shared.array(1, uint32)
     if t == 0:
         one[0] = x[0]
-    if MENDED:
+    if FIXED:
         cuda.syncthreads()
     y[t] = x[t] + one[0]
 
@@ -157,7 +157,7 @@ def histogram_get_set(x, y):
     if t < 16:
         bins[t] = 0
     cuda.syncthreads()
-    if MENDED:
+    if FIXED:
         cuda.atomic.add(bins, x[t] % 16, 1)
     else:
         bins[x[t] % 16] += 1
@@ -174,7 +174,7 @@ def everyone_raises_the_flag(x, y):
         one[0] = 0
     cuda.syncthreads()
     if x[t] > 500:
-        if MENDED:
+        if FIXED:
             cuda.atomic.exch(one, 0, 1)
         else:
             one[0] = 1
@@ -186,7 +186,7 @@ def everyone_raises_the_flag(x, y):
 def bins_not_cleared(x, y):
     t = cuda.threadIdx.x
     bins = cuda.shared.array(16, uint32)
-    if MENDED:
+    if FIXED:
         if t < 16:
             bins[t] = 0
         cuda.syncthreads()
@@ -202,7 +202,7 @@ def incomplete_tile(x, y):
     tile = cuda.shared.array(64, uint32)
     if t < x.size:
         tile[t] = x[t]
-    elif MENDED:
+    elif FIXED:
         tile[t] = 0
     d = 32
     while d > 0:
@@ -220,9 +220,9 @@ def barrier_in_a_branch(x, y):
     tile = cuda.shared.array(64, uint32)
     if t < x.size:
         tile[t] = x[t]
-        if not MENDED:
+        if not FIXED:
             cuda.syncthreads()
-    if MENDED:
+    if FIXED:
         cuda.syncthreads()
     if t < x.size:
         y[t] = tile[x.size - 1 - t]
@@ -234,13 +234,13 @@ def two_barriers(x, y):
     tile = cuda.shared.array(64, uint32)
     if t % 2 == 0:
         tile[t] = x[t]
-        if not MENDED:
+        if not FIXED:
             cuda.syncthreads()
     else:
         tile[t] = 2 * x[t]
-        if not MENDED:
+        if not FIXED:
             cuda.syncthreads()
-    if MENDED:
+    if FIXED:
         cuda.syncthreads()
     y[t] = tile[t ^ 1]
 
@@ -249,7 +249,7 @@ def two_barriers(x, y):
 def return_before_the_barrier(x, y):
     t = cuda.threadIdx.x
     tile = cuda.shared.array(64, uint32)
-    if not MENDED and t >= x.size:
+    if not FIXED and t >= x.size:
         return
     tile[t] = x[t] if t < x.size else 0
     cuda.syncthreads()
@@ -260,7 +260,7 @@ def return_before_the_barrier(x, y):
 @case("histogram-across-blocks", 4, 32, (words, 128), (zero, 16))
 def histogram_across_blocks(x, y):
     i = cuda.grid(1)
-    if MENDED:
+    if FIXED:
         cuda.atomic.add(y, x[i] % 16, 1)
     else:
         y[x[i] % 16] += 1
@@ -269,14 +269,14 @@ def histogram_across_blocks(x, y):
 @case("global-shift", 4, 32, (words, 128), (words, 128))
 def global_shift(x, y):
     i = cuda.grid(1)
-    source = x if MENDED else y
+    source = x if FIXED else y
     y[i] = source[min(i + 1, 127)]
 
 
 @case("local-index", 4, 32, (words, 128), (raw, 128))
 def local_index(x, y):
     i = cuda.grid(1)
-    y[i if MENDED else cuda.threadIdx.x] = 2 * x[i]
+    y[i if FIXED else cuda.threadIdx.x] = 2 * x[i]
 
 
 @case("counter-read-plainly", 4, 32, (words, 128), (zero, 1), (raw, 128))
@@ -284,7 +284,7 @@ def counter_read_plainly(x, count, late):
     i = cuda.grid(1)
     if x[i] % 2 == 1:
         cuda.atomic.add(count, 0, 1)
-    seen = cuda.atomic.add(count, 0, 0) if MENDED else count[0]
+    seen = cuda.atomic.add(count, 0, 0) if FIXED else count[0]
     late[i] = seen <= 128
 
 
@@ -294,13 +294,13 @@ def tail_of_four(x, y):
     if i < n // 4:
         for k in range(4):
             y[4 * i + k] = x[4 * i + k]
-    if MENDED and i < n % 4:
+    if FIXED and i < n % 4:
         y[n // 4 * 4 + i] = x[n // 4 * 4 + i]
 
 
-def run(name, mended, queue):
-    global MENDED
-    MENDED = mended
+def run(name, fixed, queue):
+    global FIXED
+    FIXED = fixed
     kernel, grid, block, arguments = CASES[name]
     try:
         cuda.jit(kernel)[grid, block](*[make(n) for make, n in arguments])
@@ -311,12 +311,12 @@ def run(name, mended, queue):
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or CASES:
-        for mended in (False, True):
+        for fixed in (False, True):
             queue = multiprocessing.Queue()
-            process = multiprocessing.Process(target=run, args=(name, mended, queue))
+            process = multiprocessing.Process(target=run, args=(name, fixed, queue))
             process.start()
             process.join(20)
             hangs = process.is_alive()
             process.kill()
             said = "does not end" if hangs else queue.get(timeout=5)
-            print(json.dumps({"case": name, "mended": mended, "said": said}), flush=True)
+            print(json.dumps({"case": name, "fixed": fixed, "said": said}), flush=True)

@@ -1,7 +1,7 @@
-// Cases of the gallery as Oclgrind takes them: OpenCL C 1.2. MENDED is defined for the clean twins. The line above each
+// Cases of the gallery as Oclgrind takes them: OpenCL C 1.2. FIXED is defined for the clean twins. The line above each
 // kernel says the case's name, the sizes of grid and work-group, and the arguments: in:N N words that were written,
 // zero:N the same, all zero, raw:N memory that nobody wrote, int:N a number.
-#ifdef MENDED
+#ifdef FIXED
 #define FIX(code) code
 #define BUG(code)
 #define EITHER(fix, bug) (fix)

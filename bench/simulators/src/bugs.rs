@@ -40,15 +40,15 @@ pub enum Verdict {
 }
 
 impl Said {
-    fn of(planted: &str, mended: &str) -> Self {
-        let verdict = match (planted, mended) {
+    fn of(planted: &str, fixed: &str) -> Self {
+        let verdict = match (planted, fixed) {
             (_, m) if !m.is_empty() => Verdict::FalseAlarm,
             ("", _) => Verdict::Missed,
             _ => Verdict::Found,
         };
         // Files are named from the root of the project, wherever that is.
         let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("bench/simulators");
-        let what = if mended.is_empty() { planted } else { mended }.replace(root, "");
+        let what = if fixed.is_empty() { planted } else { fixed }.replace(root, "");
         Self { verdict, what: what.chars().take(120).collect() }
     }
 }
@@ -133,9 +133,9 @@ pub fn run(sanitizer: Option<&Path>, keep: Option<&Path>) -> Result<Report> {
 
 fn ours() -> BTreeMap<String, Said> {
     let said = |case: &Case| {
-        let (planted, mended) = (case.check(false, SCHEDULES), case.check(true, SCHEDULES));
+        let (planted, fixed) = (case.check(false, SCHEDULES), case.check(true, SCHEDULES));
         let what = if planted.names(case) { format!("{:?}", planted.kinds[0]) } else { String::new() };
-        let accused = if mended.is_clean() { String::new() } else { mended.text() };
+        let accused = if fixed.is_clean() { String::new() } else { fixed.text() };
         eprintln!("rungs {}: {:?} {accused}", case.name, planted.kinds);
         Said::of(&what, &accused)
     };
@@ -145,7 +145,7 @@ fn ours() -> BTreeMap<String, Said> {
 /// The simulator without its checks: whether it ends a launch or the output is wrong.
 fn plain() -> BTreeMap<String, Said> {
     let on = Simulated::default();
-    let outcome = |case: &Case, mended| match (case.run)(&Trial::new(&on, mended)) {
+    let outcome = |case: &Case, fixed| match (case.run)(&Trial::new(&on, fixed)) {
         Ok(ended) => ended.difference().map(|what| format!("wrong output: {what}")).unwrap_or_default(),
         Err(error) => error.to_string(),
     };
@@ -165,19 +165,19 @@ fn oclgrind() -> Result<BTreeMap<String, Said>> {
         let Some(case) = pair[0].strip_prefix("// case ") else { continue };
         let kernel = pair[1].trim_start_matches("kernel void ").split('(').next().unwrap_or_default();
         let words: Vec<&str> = case.split(' ').collect();
-        let [planted, mended] = [false, true].map(|mended| one_oclgrind(&file, kernel, &words, mended));
-        all.insert(words[0].to_owned(), Said::of(&planted?, &mended?));
+        let [planted, fixed] = [false, true].map(|fixed| one_oclgrind(&file, kernel, &words, fixed));
+        all.insert(words[0].to_owned(), Said::of(&planted?, &fixed?));
     }
     Ok(all)
 }
 
-fn one_oclgrind(file: &Path, kernel: &str, case: &[&str], mended: bool) -> Result<String> {
+fn one_oclgrind(file: &Path, kernel: &str, case: &[&str], fixed: bool) -> Result<String> {
     let sizes = |text: &str| format!("{} 1 1", text.replace(',', " ")).split(' ').take(3).collect::<Vec<_>>().join(" ");
     let mut sim = format!("{}\n{kernel}\n{}\n{}\n", file.display(), sizes(case[1]), sizes(case[2]));
     for argument in &case[3..] {
         // EITHER(for the twin,for the bug)
         let either = argument.strip_prefix("EITHER(").and_then(|text| text.trim_end_matches(')').split_once(','));
-        let argument = either.map_or(*argument, |(fix, bug)| if mended { fix } else { bug });
+        let argument = either.map_or(*argument, |(fix, bug)| if fixed { fix } else { bug });
         let (kind, n) = argument.split_once(':').context("an argument is kind:number")?;
         let n: u32 = n.parse()?;
         let data: Vec<String> = (0..n).map(|i| ((i + 1).wrapping_mul(0x9E37_79B9) >> 25).to_string()).collect();
@@ -192,8 +192,8 @@ fn one_oclgrind(file: &Path, kernel: &str, case: &[&str], mended: bool) -> Resul
     std::fs::write(&path, sim)?;
     let mut command = Command::new("oclgrind-kernel");
     command.args(["--data-races", "--uninitialized", "--uniform-writes", "--max-errors", "200"]);
-    if mended {
-        command.args(["--build-options", "-DMENDED"]);
+    if fixed {
+        command.args(["--build-options", "-DFIXED"]);
     }
     let said = output(command.arg(&path), Duration::from_secs(60)).unwrap_or_else(|| "does not end".into());
     let heads =
@@ -216,18 +216,18 @@ fn riri() -> BTreeMap<String, Said> {
             let mut command = Command::new(&program);
             output(command.args([case.name, version, &SEEDS.to_string()]), Duration::from_secs(20))
         };
-        let (planted, mended) = (ask("planted"), ask("mended"));
-        let both = format!("{planted:?}{mended:?}");
+        let (planted, fixed) = (ask("planted"), ask("fixed"));
+        let both = format!("{planted:?}{fixed:?}");
         if both.contains("not expressible") {
             continue;
         }
         // A wrong result is not riri's finding: it is for who compares.
         let first = |text: String| text.lines().find(|l| !l.starts_with("wrong result")).unwrap_or_default().to_owned();
-        let line = match (planted, mended) {
+        let line = match (planted, fixed) {
             // The clean twin takes too long.
             (_, None) => continue,
             (None, _) => Said { verdict: Verdict::Hangs, what: String::new() },
-            (Some(planted), Some(mended)) => Said::of(&first(planted), &first(mended)),
+            (Some(planted), Some(fixed)) => Said::of(&first(planted), &first(fixed)),
         };
         eprintln!("riri {} {}: {:?} {}", topic.name, case.name, line.verdict, line.what);
         said.insert(case.name.to_owned(), line);
@@ -238,7 +238,7 @@ fn riri() -> BTreeMap<String, Said> {
 #[derive(Deserialize)]
 struct Numba {
     case: String,
-    mended: bool,
+    fixed: bool,
     said: String,
 }
 
@@ -246,13 +246,13 @@ fn numba() -> BTreeMap<String, Said> {
     let mut command = Command::new(python());
     let text = output(command.arg(folder().join("numba/gallery.py")), Duration::from_secs(900)).unwrap_or_default();
     let lines: Vec<Numba> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let of = |case: &str, mended| lines.iter().find(|l| l.case == case && l.mended == mended).map(|l| l.said.clone());
+    let of = |case: &str, fixed| lines.iter().find(|l| l.case == case && l.fixed == fixed).map(|l| l.said.clone());
     let names: BTreeSet<&str> = lines.iter().map(|line| line.case.as_str()).collect();
     let said = |name: &str| match (of(name, false)?, of(name, true)?) {
-        (planted, mended) if planted == "does not end" && mended.is_empty() => {
+        (planted, fixed) if planted == "does not end" && fixed.is_empty() => {
             Some((name.to_owned(), Said { verdict: Verdict::Hangs, what: String::new() }))
         }
-        (planted, mended) => Some((name.to_owned(), Said::of(&planted, &mended))),
+        (planted, fixed) => Some((name.to_owned(), Said::of(&planted, &fixed))),
     };
     names.into_iter().filter_map(said).collect()
 }
@@ -273,6 +273,7 @@ fn gpu(log: &str) -> (Vec<BTreeMap<String, Said>>, BTreeMap<String, String>) {
         let names: Vec<&str> = file.splitn(3, '.').collect();
         let (tool, version, only) = match names[..] {
             ["one", tool, case] => (tool, "planted", Some(case)),
+            [tool, "mended"] => (tool, "fixed", None), // as logs of before 2026-11-27 say
             [tool, version] => (tool, version, None),
             _ => continue,
         };
@@ -293,7 +294,7 @@ fn gpu(log: &str) -> (Vec<BTreeMap<String, Said>>, BTreeMap<String, String>) {
                 for (_, case) in all() {
                     let covered = match only {
                         Some(name) => name == case.name,
-                        None => version == "mended" || !alone.iter().any(|name| name == case.name),
+                        None => version == "fixed" || !alone.iter().any(|name| name == case.name),
                     };
                     if covered && ended {
                         ran.insert((tool.into(), version.into(), case.name));
@@ -319,11 +320,11 @@ fn gpu(log: &str) -> (Vec<BTreeMap<String, Said>>, BTreeMap<String, String>) {
             |version: &str, case: &'static str| messages.get(&(tool.to_string(), version.to_string(), case)).cloned();
         let line = |case: &'static Case| {
             let key = (tool.to_string(), "planted".to_string(), case.name);
-            let mended = of("mended", case.name).unwrap_or_default();
+            let fixed = of("fixed", case.name).unwrap_or_default();
             match of("planted", case.name) {
-                _ if !mended.is_empty() => Some(Said::of("", &mended)),
-                Some(planted) => Some(Said::of(&planted, &mended)),
-                None if ran.contains(&key) => Some(Said::of("", &mended)),
+                _ if !fixed.is_empty() => Some(Said::of("", &fixed)),
+                Some(planted) => Some(Said::of(&planted, &fixed)),
+                None if ran.contains(&key) => Some(Said::of("", &fixed)),
                 None if of("hangs", case.name).is_some() => Some(Said { verdict: Verdict::Hangs, what: String::new() }),
                 None => None,
             }

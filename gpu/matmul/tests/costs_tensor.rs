@@ -76,35 +76,29 @@ fn copied(bytes: u32, [m, n, k]: [u32; 3], rows: u32, columns: u32) -> u64 {
     u64::from(bytes * k * (m * n.div_ceil(columns) + n * m.div_ceil(rows)))
 }
 
-/// Two rows of tiles and three columns, the last of each not full.
+/// A rung whose warps multiply: two rows of tiles and three columns, the last of each not full.
+fn by_warps(name: &str, kernel: &str, bytes: u32, [rows, columns, depth]: [u32; 3]) {
+    let size @ [m, n, k] = [rows + 66, 2 * columns + 4, 2 * depth + 4];
+    let words = format!(
+        "2·m·n·k operations; {bytes}·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per \
+         block; one launch."
+    );
+    let cost = cost(name, size, &words);
+    assert_eq!(cost.kernels, [kernel]);
+    assert_eq!((cost.barriers, cost.named), (vec![k.div_ceil(depth); 2 * 3], 0));
+    assert_eq!((cost.read, cost.written), (copied(bytes, size, rows, columns), u64::from(bytes * m * n)));
+}
+
 #[test]
 fn warp_mma() {
     use r11_tensor_mma::{COLUMNS, DEPTH, ROWS};
-    let size @ [m, n, k] = [ROWS + 66, 2 * COLUMNS + 4, 2 * DEPTH + 4];
-    let cost = cost(
-        "tensor-mma",
-        size,
-        "2·m·n·k operations; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block; one \
-         launch.",
-    );
-    assert_eq!(cost.kernels, ["matmul_tensor_mma"]);
-    assert_eq!((cost.barriers, cost.named), (vec![k.div_ceil(DEPTH); 2 * 3], 0));
-    assert_eq!((cost.read, cost.written), (copied(4, size, ROWS, COLUMNS), 4 * u64::from(m * n)));
+    by_warps("tensor-mma", "matmul_tensor_mma", 4, [ROWS, COLUMNS, DEPTH]);
 }
 
 #[test]
 fn warp_mma_in_f64() {
     use r15_tensor_double::{COLUMNS, DEPTH, ROWS};
-    let size @ [m, n, k] = [ROWS + 66, 2 * COLUMNS + 4, 2 * DEPTH + 4];
-    let cost = cost(
-        "tensor-double",
-        size,
-        "2·m·n·k operations; 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block; one \
-         launch.",
-    );
-    assert_eq!(cost.kernels, ["matmul_tensor_double"]);
-    assert_eq!((cost.barriers, cost.named), (vec![k.div_ceil(DEPTH); 2 * 3], 0));
-    assert_eq!((cost.read, cost.written), (copied(8, size, ROWS, COLUMNS), 8 * u64::from(m * n)));
+    by_warps("tensor-double", "matmul_tensor_double", 8, [ROWS, COLUMNS, DEPTH]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub fn passes_of(n: u32, tile: u32, levels: &[u32], part: impl Fn(u32) -> u32) -
 }
 
 /// Launches all passes, so that the last one writes to the first of the two arrays, where the keys are. `tiles`
-/// launches the sort of the tiles from one array to another, which may be the same; `merge` launches a pass.
+/// launches the sort of the tiles from one array to another, which may be the same; `merge` launches one pass.
 ///
 /// # Errors
 /// Those of a launch.

@@ -79,3 +79,52 @@ pub fn summary(all: &[Tried]) -> String {
     let rest = all.len() - check - result;
     format!("{} changes: {check} found by the check, {result} by a wrong result alone, {rest} by nothing", all.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::{Size, Workload, family};
+    use crate::measure::run_once;
+    use rungs::engine::Engine;
+
+    /// The changes of a rung with `n` elements.
+    fn of(name: &str, rung: &str, n: u64, schedules: u32) -> Vec<Tried> {
+        let (engine, family) = (Engine::simulator(), family(name).unwrap());
+        let rung = family.rung(rung).unwrap();
+        let problem = family.make(Workload {
+            size: Size::Elements(n),
+            dtype: family.usual_dtype(rung),
+            distribution: family.input,
+            seed: 1,
+            input: None,
+            parameters: family.usual(rung),
+        });
+        let problem = problem.unwrap();
+        let run = || problem.prepare(&engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
+        try_all(Check { schedules, ..Check::default() }, run).unwrap()
+    }
+
+    /// No barrier, scope or fence of these rungs is missing without a finding.
+    #[test]
+    fn every_change_of_these_rungs_is_found() {
+        for (family, rung, n, changes) in [
+            ("reduce", "unrolled-warp", 5000, 3),
+            ("reduce", "single-launch", 5000, 1),
+            ("scan", "blelloch", 1000, 3),
+            ("scan", "look-back", 60_001, 9),
+        ] {
+            let all = of(family, rung, n, 8);
+            assert!(all.len() >= changes, "{family} {rung}: {all:?}");
+            let missed: Vec<_> = all.iter().filter(|tried| !matches!(tried.shown, Shown::ByCheck(_))).collect();
+            assert!(missed.is_empty(), "{family} {rung}: {missed:?}");
+            assert!(summary(&all).ends_with("0 by a wrong result alone, 0 by nothing"), "{}", summary(&all));
+        }
+    }
+
+    /// The barrier before the clock is read changes no result, and nothing is accused.
+    #[test]
+    fn a_change_without_effect_is_not_found() {
+        let all = of("cubes", "one-block", 5000, 2);
+        assert!(all.iter().any(|tried| tried.shown == Shown::Not), "{all:?}");
+    }
+}

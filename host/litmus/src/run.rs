@@ -130,7 +130,10 @@ impl<'a> Program<'a> {
 /// Shared memory is one block's, and nobody reads it behind the test.
 fn refuse_shared(test: &Test) -> Result<(), String> {
     for (at, location) in test.locations.iter().enumerate().filter(|(_, location)| location.shared) {
-        let uses = |step: &Step| matches!(*step, Step::Load { at: a, .. } | Step::Store { at: a, .. } | Step::Update { at: a, .. } if a == at);
+        let uses = |step: &Step| match *step {
+            Step::Load { at: a, .. } | Step::Store { at: a, .. } | Step::Update { at: a, .. } => a == at,
+            _ => false,
+        };
         let mut blocks: Vec<u32> =
             test.threads.iter().filter(|thread| thread.code.iter().any(uses)).map(|thread| thread.block).collect();
         blocks.dedup();

@@ -361,30 +361,28 @@ impl Machine for Ptx {
         [d0, d1, d2, d3]
     }
 
-    #[cfg(sm_90a)]
     #[inline(always)]
-    fn mma_f64(
-        [a0, a1, a2, a3, a4, a5, a6, a7]: [f64; 8],
-        [b0, b1, b2, b3]: [f64; 4],
-        [c0, c1, c2, c3]: [f64; 4],
-    ) -> [f64; 4] {
-        // SAFETY: as for `mma_tf32`.
-        let Four(d0, d1, d2, d3) =
-            unsafe { mma_m16n8k16_f64(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, c0, c1, c2, c3) };
-        [d0, d1, d2, d3]
-    }
-
-    #[cfg(not(sm_90a))]
-    #[inline(always)]
-    fn mma_f64(a: [f64; 8], b: [f64; 4], [mut c0, mut c1, mut c2, mut c3]: [f64; 4]) -> [f64; 4] {
-        crate::unroll::<4>(|q| {
+    fn mma_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
+        #[cfg(sm_90a)]
+        {
+            let ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3], [c0, c1, c2, c3]) = (a, b, c);
             // SAFETY: as for `mma_tf32`.
-            unsafe {
-                Two(c0, c1) = mma_m8n8k4_f64(a[2 * q], b[q], c0, c1);
-                Two(c2, c3) = mma_m8n8k4_f64(a[2 * q + 1], b[q], c2, c3);
-            }
-        });
-        [c0, c1, c2, c3]
+            let Four(d0, d1, d2, d3) =
+                unsafe { mma_m16n8k16_f64(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, c0, c1, c2, c3) };
+            [d0, d1, d2, d3]
+        }
+        #[cfg(not(sm_90a))]
+        {
+            let [mut c0, mut c1, mut c2, mut c3] = c;
+            crate::unroll::<4>(|q| {
+                // SAFETY: as for `mma_tf32`.
+                unsafe {
+                    Two(c0, c1) = mma_m8n8k4_f64(a[2 * q], b[q], c0, c1);
+                    Two(c2, c3) = mma_m8n8k4_f64(a[2 * q + 1], b[q], c2, c3);
+                }
+            });
+            [c0, c1, c2, c3]
+        }
     }
 
     #[inline(always)]

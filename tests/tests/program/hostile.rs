@@ -120,11 +120,22 @@ fn two_outputs_are_two_files() {
 }
 
 /// A long job is ended: what was there stays, and nothing else does.
+/// Whether this process ignores a signal.
+fn is_ignored(number: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() >> (number - 1) & 1 == 1
+}
+
 #[test]
 fn a_signal_leaves_nothing_behind() {
     let folder = TempDir::new().unwrap();
     let output = path(&folder, "sorted.npy");
     for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("KILL", 9)] {
+        // A program that a shell starts behind `&` ignores SIGINT, and so does what it starts.
+        if is_ignored(number) {
+            continue;
+        }
         fs::write(&output, "old").unwrap();
         let mut child = raw(&["bubble", "--n", "2^18", "--output", &output])
             .stdout(Stdio::null())
@@ -284,7 +295,7 @@ fn every_format_is_one() {
         out
     };
     let shown = csv(&["bugs", "show", "plain-sum", "--schedules", "2"]);
-    assert!(shown.starts_with("name,topic,file,bug,effect,mend,kernels,launches,without_checks,findings,"), "{shown}");
+    assert!(shown.starts_with("name,topic,file,bug,effect,fix,kernels,launches,without_checks,findings,"), "{shown}");
     assert!(csv(&["bugs"]).starts_with("topic,name,found_as,bug\n"));
     let doctor = csv(&["doctor"]);
     assert!(doctor.starts_with("what,found,detail,advice\n") && doctor.contains("\nsimulator,true,"), "{doctor}");

@@ -148,7 +148,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // One tile per block, and several.
     ("matmul", &["producer-consumer"], &[product(300, 140, 20), product(600, 260, 12).schedules(4)]),
     // Both sizes of tiles.
-    ("matmul", &["fp64"], &[product(600, 600, 40).typed(Dtype::F64), product(90, 70, 60).typed(Dtype::F64)]),
+    ("matmul", &["fp64"], &[product(512, 512, 20).typed(Dtype::F64), product(90, 70, 60).typed(Dtype::F64)]),
     ("matmul", &["tensor-double"], &[product(150, 140, 60).typed(Dtype::F64)]),
     ("matmul", &["tensor-mma"], &[product(150, 140, 60)]),
     (

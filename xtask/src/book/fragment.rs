@@ -344,14 +344,14 @@ fn counted(json: &str) -> Result<BTreeMap<String, u64>> {
     Ok(sums)
 }
 
-/// A bug of the gallery: what is wrong, its kernel, the findings as they print, the mend.
+/// A bug of the gallery: what is wrong, its kernel, the findings as they print, the fix.
 fn bug(json: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Shown {
         name: String,
         bug: String,
         effect: String,
-        mend: String,
+        fix: String,
         file: String,
         kernels: Vec<String>,
         without_checks: String,
@@ -360,14 +360,14 @@ fn bug(json: &str) -> Result<String> {
     }
     let shown: Shown = serde_json::from_str(json).context("not a bug of rungs bugs show")?;
     ensure!(shown.findings != shown.clean_twin, "the checker finds nothing in {}", shown.name);
-    let Shown { name, bug, effect, mend, file, kernels, without_checks, findings, clean_twin } = shown;
+    let Shown { name, bug, effect, fix, file, kernels, without_checks, findings, clean_twin } = shown;
     let findings = without_addresses(&findings);
     let kernels: Vec<&str> = kernels.iter().map(|kernel| kernel.trim_end()).collect();
     Ok(format!(
-        "**{bug}** On a GPU: {effect}\n\n<div class=\"source\">{file}; <code>V::MENDED</code> is false in the wrong \
+        "**{bug}** On a GPU: {effect}\n\n<div class=\"source\">{file}; <code>V::FIXED</code> is false in the wrong \
          version and true in its clean twin</div>\n\n```rust\n{}\n```\n\nRun without checks, the simulator says: \
-         {without_checks}\n\nIts checker says (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nMend: {mend} Of the \
-         mended kernel the checker says: {clean_twin}\n",
+         {without_checks}\n\nIts checker says (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {fix} What the \
+         checker finds in the fixed kernel: {clean_twin}.\n",
         kernels.join("\n\n"),
         findings.trim_end()
     ))
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_bug_that_is_not_found_is_refused() {
-        let json = r#"{"name":"n","bug":"b","effect":"e","mend":"m","file":"f","kernels":["k"],
+        let json = r#"{"name":"n","bug":"b","effect":"e","fix":"m","file":"f","kernels":["k"],
             "without_checks":"w","findings":"FOUND","clean_twin":"nothing"}"#;
         assert!(bug(json).unwrap().contains("```text\nFOUND\n```"));
         assert!(bug(&json.replace("FOUND", "nothing")).is_err());

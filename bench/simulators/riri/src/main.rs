@@ -1,4 +1,4 @@
-//! One case of the gallery on riri: `gallery-on-riri NAME planted|mended SEEDS` prints what riri says over that many
+//! One case of the gallery on riri: `gallery-on-riri NAME planted|fixed SEEDS` prints what riri says over that many
 //! seeds, one line per kind of diagnostic.
 
 #[path = "../../../../gallery/src/barriers.rs"]
@@ -48,7 +48,7 @@ mod dependent {
 mod prelude {
     pub(crate) use crate::case::{Case, Kind::*};
     pub(crate) use crate::machine::launch;
-    pub(crate) use crate::version::{Mended, Planted, Version};
+    pub(crate) use crate::version::{Fixed, Planted, Version};
     pub(crate) use simt::Geometry;
     pub(crate) use simt::atomic::{Order::*, Scope, fence};
     pub(crate) use simt::thread::{block_dim_x, block_idx_x, index_1d, sync_threads, thread_idx_x};
@@ -133,13 +133,13 @@ unsafe impl Machine for Riri {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, name, version, seeds] = &arguments[..] else { panic!("NAME planted|mended SEEDS") };
+    let [_, name, version, seeds] = &arguments[..] else { panic!("NAME planted|fixed SEEDS") };
     let (_, case) = case::named(name).expect("a case of the gallery that riri can have");
     std::panic::set_hook(Box::new(|_| ()));
     let (mut said, mut wrong) = (BTreeSet::new(), None);
     for seed in 0..seeds.parse().expect("a number of seeds") {
         let riri = Riri { seed, said: RefCell::default() };
-        if let Ok(ended) = (case.run)(&Trial::new(&riri, version == "mended")) {
+        if let Ok(ended) = (case.run)(&Trial::new(&riri, version == "fixed")) {
             wrong = wrong.or(ended.difference());
         }
         said.extend(riri.said.into_inner());

@@ -7,8 +7,8 @@
 //! **Bottleneck.** The tensor cores: by ncu on an H200 they are busy 82 % of the time at 4096³. Tiles of 128 × 128,
 //! with one block per SM, were 2 to 12 % slower from 3072³ on, and tiles of 64 × 64 as fast.
 //!
-//! **Cost.** 2·m·n·k operations; 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ + 1 barriers per block;
-//! one launch.
+//! **Cost.** 2·m·n·k operations; 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ + 1 barriers per
+//! block; one launch.
 //!
 //! **Threads.** Warps have tiles of 64 × 32 or 32 × 16. Packs of 16 bytes are permuted in shared memory by bits of
 //! their row, so that no load of a fragment has bank conflicts. Small tiles are used where large ones do not fill

@@ -423,7 +423,7 @@ mod tests {
                 .map(|rung| rung.name)
                 .collect()
         };
-        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 5);
+        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 7);
         assert_eq!(takes(Dtype::F64), ["tensor-double", "any-type", "fp64"]);
         assert_eq!(takes(Dtype::F16), ["packed", "half-hopper", "half-cluster"]);
         let course = ["tensor-group", "tensor-map", "tensor-cluster"];

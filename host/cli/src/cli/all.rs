@@ -125,7 +125,11 @@ mod tests {
         assert_eq!(rows.len(), rungs);
         for row in &rows {
             let why = row.skipped.as_deref().unwrap_or("");
-            let bytes = if matches!(row.dtype, Dtype::F16 | Dtype::Bf16) { "21.8 TiB" } else { "43.7 TiB" };
+            let bytes = match row.dtype {
+                Dtype::F16 | Dtype::Bf16 => "21.8 TiB",
+                Dtype::F64 => "87.3 TiB",
+                _ => "43.7 TiB",
+            };
             assert_eq!(why.contains(&format!("would take {bytes}")), row.family == "matmul", "{row:?}");
             assert_eq!(row.verified, row.family == "saxpy", "{row:?}");
         }

@@ -16,7 +16,7 @@ pub(super) fn command() -> Command {
         .after_help("Without a subcommand: all bugs, by topic.")
         .subcommand(
             Command::new("show")
-                .about("The bug, what it does, the kernel, the checker's findings, the mend")
+                .about("The bug, what it does, the kernel, the checker's findings, the fix")
                 .args([names().required(true), schedules()]),
         )
         .subcommand(
@@ -32,9 +32,9 @@ pub(super) fn command() -> Command {
                     Arg::new("version")
                         .long("version")
                         .value_name("VERSION")
-                        .help("planted, mended or both")
+                        .help("planted, fixed or both")
                         .default_value("both")
-                        .value_parser(["planted", "mended", "both"]),
+                        .value_parser(["planted", "fixed", "both"]),
                     Arg::new("ptx")
                         .long("ptx")
                         .value_name("FILE")
@@ -137,7 +137,7 @@ struct Shown {
     file: &'static str,
     bug: &'static str,
     effect: &'static str,
-    mend: &'static str,
+    fix: &'static str,
     kernels: Vec<&'static str>,
     launches: &'static str,
     without_checks: String,
@@ -156,7 +156,7 @@ fn show(matches: &ArgMatches, common: &Common) -> Result<()> {
         file: topic.file,
         bug: case.bug,
         effect: case.effect,
-        mend: case.mend,
+        fix: case.fix,
         kernels: topic.kernels(case),
         launches: topic.launches(case),
         without_checks: outcome(case, &rungs_gallery::Simulated::default(), false),
@@ -166,23 +166,23 @@ fn show(matches: &ArgMatches, common: &Common) -> Result<()> {
     match common.format {
         Format::Json => return report::json(&shown),
         Format::Csv => {
-            let columns = ["name", "topic", "file", "bug", "effect", "mend", "kernels", "launches", "without_checks"];
+            let columns = ["name", "topic", "file", "bug", "effect", "fix", "kernels", "launches", "without_checks"];
             let mut grid = Grid::new(&[&columns[..], &["findings", "clean_twin"]].concat(), &[]);
             let (kernels, launches) = (shown.kernels.join("\n"), dedented(shown.launches));
-            let words = [shown.name, shown.topic, shown.file, shown.bug, shown.effect, shown.mend, &kernels, &launches];
+            let words = [shown.name, shown.topic, shown.file, shown.bug, shown.effect, shown.fix, &kernels, &launches];
             grid.row(words.into_iter().chain([&*shown.without_checks, &shown.findings, &shown.clean_twin]));
             return grid.print_csv();
         }
         Format::Text => {}
     }
     let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
-    let (name, file, bug, effect, mend) = (shown.name, shown.file, shown.bug, shown.effect, shown.mend);
-    let mut page = format!("{name}\n\nBug: {bug}\nOn a GPU: {effect}\nMend: {mend}\n\n{file}\n\n");
+    let (name, file, bug, effect, fix) = (shown.name, shown.file, shown.bug, shown.effect, shown.fix);
+    let mut page = format!("{name}\n\nBug: {bug}\nOn a GPU: {effect}\nFix: {fix}\n\n{file}\n\n");
     shown.kernels.iter().for_each(|text| page += &format!("{}\n", indented(text)));
     page += &format!("Launched by\n\n{}\n", indented(&dedented(shown.launches)));
     page += &format!("Without checks the simulator says: {}\n", shown.without_checks);
     page += &format!("Its checker finds, under {schedules} schedules:\n\n{}\n", indented(&shown.findings));
-    page += &format!("In the clean twin (V::MENDED): {}\n", shown.clean_twin);
+    page += &format!("In the clean twin (V::FIXED): {}\n", shown.clean_twin);
     report::print(&page)
 }
 
@@ -195,8 +195,8 @@ fn dedented(text: &str) -> String {
 }
 
 /// What a run on a machine comes to, in words.
-fn outcome(case: &Case, on: &dyn rungs_gallery::Machine, mended: bool) -> String {
-    match (case.run)(&Trial::new(on, mended)) {
+fn outcome(case: &Case, on: &dyn rungs_gallery::Machine, fixed: bool) -> String {
+    match (case.run)(&Trial::new(on, fixed)) {
         Ok(ended) => ended.difference().map_or("the right output".into(), |what| format!("a wrong output: {what}")),
         Err(error) => format!("an error: {error}"),
     }
@@ -226,15 +226,15 @@ fn check(matches: &ArgMatches, common: &Common) -> Result<()> {
     let mut results = vec![];
     for (_, case) in cases {
         progress.step(case.name);
-        let (planted, mended) = (case.check(false, schedules_of(matches)), case.check(true, schedules_of(matches)));
+        let (planted, fixed) = (case.check(false, schedules_of(matches)), case.check(true, schedules_of(matches)));
         let kinds = |verdict: &Verdict| verdict.kinds.iter().map(|kind| format!("{kind:?}")).collect();
-        let verdict = match (planted.names(case), planted.is_clean(), mended.is_clean()) {
+        let verdict = match (planted.names(case), planted.is_clean(), fixed.is_clean()) {
             (true, _, true) => "found",
             (_, _, false) => "false alarm",
             (_, true, _) => "missed",
             _ => "misnamed",
         };
-        let (expected, found, clean_twin) = (format!("{:?}", case.finds[0]), kinds(&planted), kinds(&mended));
+        let (expected, found, clean_twin) = (format!("{:?}", case.finds[0]), kinds(&planted), kinds(&fixed));
         results.push(Judged { bug: case.name, expected, found, clean_twin, verdict });
     }
     drop(progress);
@@ -280,10 +280,10 @@ fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
     let except: Vec<&String> = matches.get_many("except").into_iter().flatten().collect();
     let version = matches.get_one::<String>("version").map_or("both", String::as_str);
     for (_, case) in cases(matches)?.into_iter().filter(|(_, case)| !except.iter().any(|name| *name == case.name)) {
-        for (name, mended) in [("planted", false), ("mended", true)] {
+        for (name, fixed) in [("planted", false), ("fixed", true)] {
             if version == "both" || version == name {
                 // One line at a time: the next bug may hang.
-                report::print(&format!("{} {name}: {}\n", case.name, outcome(case, &OnEngine(&engine), mended)))?;
+                report::print(&format!("{} {name}: {}\n", case.name, outcome(case, &OnEngine(&engine), fixed)))?;
             }
         }
     }

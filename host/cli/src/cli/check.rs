@@ -146,6 +146,13 @@ struct Mutants {
     mutants: Vec<Tried>,
 }
 
+#[derive(Serialize)]
+struct MutantsPage<'a> {
+    schema: u32,
+    seed: u64,
+    results: &'a [Mutants],
+}
+
 /// `--mutants`: each rung with each of its changes.
 fn try_mutants(engine: &Engine, families: &[&'static Family], matches: &ArgMatches, common: &Common) -> Result<()> {
     let mut all = vec![];
@@ -163,14 +170,14 @@ fn try_mutants(engine: &Engine, families: &[&'static Family], matches: &ArgMatch
             }
         }
     }
-    let mut grid = Grid::new(&["family", "rung", "place", "changed", "found by"], &[]);
+    let mut grid = Grid::new(&["family", "rung", "place", "changed", "found_by"], &[]);
     for Mutants { family, rung, mutants } in &all {
-        mutants
-            .iter()
-            .for_each(|tried| grid.row([family.to_string(), rung.to_string()].into_iter().chain(tried.cells())));
+        for tried in mutants {
+            grid.row([family.to_string(), rung.to_string()].into_iter().chain(tried.cells()));
+        }
     }
     match common.format {
-        Format::Json => report::json(&all),
+        Format::Json => report::json(&MutantsPage { schema: report::SCHEMA, seed: common.seed, results: &all }),
         Format::Csv => grid.print_csv(),
         Format::Text => {
             grid.print()?;

@@ -45,7 +45,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done and verified
   1  a result was wrong, a check found something, or a launch or a call of the driver failed
-  2  the call was unusable, or needs more memory than is free
+  2  the arguments are invalid, or the run needs more memory than is free
   3  no such device
   4  a file could not be read or written, or the reader of the output closed it
   5  another rank of a group failed, or did not answer in time";

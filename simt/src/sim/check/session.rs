@@ -166,8 +166,8 @@ impl Judge<'_> {
         agent == self.agent && agent < self.launch.engines && time > self.launch.base
     }
 
-    /// Whether the access is plain or holds for a block alone, to a word of `bytes` bytes, and the thread knows the last
-    /// of the atomic operations on that word, which has seen all others of the launch, or a load of what that left.
+    /// Whether the access is plain or holds for a block alone, to a word of `bytes` bytes, and the thread knows the
+    /// last of the atomic operations on that word, which has seen all others of the launch, or a load of what it left.
     fn follows_chain(&self, word: u64, bytes: u32) -> bool {
         let needs_it = matches!(self.using, Use::Write | Use::Other(Way::Read, _) | Use::Other(_, true));
         let chain = self.chains.get(&word).filter(|chain| needs_it && chain.bytes == bytes);

@@ -6,8 +6,8 @@
 //! splits. For more keys, a separate launch finds each split once. Equivalent keys may change their order in the tiles.
 //!
 //! **What bounds it.** Latency, by ncu on an H200. At 2¹⁶ keys the tiles take 13 µs and each pass 12 to 13 µs, in which
-//! instructions are issued in 14 % of the cycles. At 2²⁰ keys a pass takes 18 µs (four ways, 45 % of the cycles) or
-//! 27 µs (eight ways, 25 %). A search for splits is a chain of loads from global memory, a merge one of loads from
+//! instructions are issued in 14 % of the cycles. At 2²⁰ keys each pass takes 18 µs (four ways, 45 % of the cycles)
+//! or 27 µs (eight ways, 25 %). A search for splits is a chain of loads from global memory, a merge one of loads from
 //! shared memory.
 //!
 //! **Memory.** As much again as the keys have, and a word per run and block.
