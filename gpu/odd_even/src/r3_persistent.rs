@@ -220,6 +220,7 @@ pub mod launches {
         let geometry = Geometry::linear(blocks, BLOCK).overlapping();
         let args = (first, second, third, memory.counters.view(), memory.launches, round, rounds, order);
         on.launch(odd_even_persistent::<W>::default(), geometry, args)?;
+        // Of a launch that was refused the counters know nothing.
         memory.launches += 1;
         Ok(())
     }

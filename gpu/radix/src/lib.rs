@@ -267,36 +267,27 @@ pub fn sort_by_digits<const WARPS: u32>(
         let (from, to) = if in_output == (pass % 2 == 0) { (output, scratch) } else { (scratch, output) };
         let digit = |key: u32| key.digit(pass * BITS, BITS);
         thread::sync_threads(); // all keys have been moved, and shared memory is in use no more, before it is cleared
-        let mut d = lane;
-        while d < DIGITS {
+        strided(lane, DIGITS, warp::WARP, |d| {
             own.set(d, 0);
             lanes.set(d, 0);
-            d += warp::WARP;
-        }
+        });
         warp::sync_warp(warp::FULL); // the counters of the warp are zero before the first key is counted
-        let mut i = begin + lane;
-        while i < behind {
+        strided(begin + lane, behind, warp::WARP, |i| {
             own.fetch_add(digit(from.get(i)), 1, Relaxed, Scope::Block);
-            i += warp::WARP;
-        }
+        });
         thread::sync_threads(); // every warp has counted its keys before the counts are added up
-        // Thread t is digit t.
-        let (mut total, mut v) = (0, t);
-        while v < WARPS * DIGITS && t < DIGITS {
-            total += counters.get(v);
-            v += DIGITS;
-        }
-        let (before, _) = block_scan::<WARPS>(total, sums);
-        let (mut next, mut v) = (start + before, t);
-        while v < WARPS * DIGITS && t < DIGITS {
+        // Thread t is digit t, whose counters are a column.
+        let (mut total, mut next) = (0, start);
+        let column = if t < DIGITS { WARPS * DIGITS } else { 0 };
+        strided(t, column, DIGITS, |v| total += counters.get(v));
+        next += block_scan::<WARPS>(total, sums).0;
+        strided(t, column, DIGITS, |v| {
             let found = counters.get(v);
             counters.set(v, next);
             next += found;
-            v += DIGITS;
-        }
+        });
         thread::sync_threads(); // every warp knows where its keys of each digit go
-        let mut row = begin;
-        while row < behind {
+        strided(begin, behind, warp::WARP, |row| {
             // A key behind the end counts as the largest: it is the last of its digit, and is not stored.
             let i = row + lane;
             let key = if i < behind { from.get(i) } else { u32::LARGEST };
@@ -304,8 +295,7 @@ pub fn sort_by_digits<const WARPS: u32>(
             if i < behind {
                 to.set(place, key);
             }
-            row += warp::WARP;
-        }
+        });
         pass += 1;
     }
 }
@@ -336,7 +326,7 @@ macro_rules! compare_exchange {
 /// A sorting network for 12 keys with 41 comparators.
 #[inline(always)]
 #[rustfmt::skip]
-pub fn sort_12(keys: &mut [u32; 12]) {
+pub fn sort_12<W: Digits>(keys: &mut [W; 12]) {
     compare_exchange!(keys:
         0 8, 1 9, 2 10, 3 11, 0 4, 1 5, 2 6, 3 7, 4 8, 5 9, 6 10, 7 11, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 2 8, 3 9, 2 4,
         3 5, 6 8, 7 9, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 1 8, 3 10, 1 4, 3 6, 5 8, 7 10, 1 2, 3 4, 5 6, 7 8, 9 10);
@@ -345,7 +335,7 @@ pub fn sort_12(keys: &mut [u32; 12]) {
 /// Merges two sorted runs of 6 with 19 comparators.
 #[inline(always)]
 #[rustfmt::skip]
-fn merge_6_6(keys: &mut [u32; 12]) {
+pub fn merge_6_6<W: Digits>(keys: &mut [W; 12]) {
     compare_exchange!(keys:
         2 10, 2 6, 0 8, 4 8, 0 2, 4 6, 8 10, 3 11, 3 7, 1 9, 5 9, 1 3, 5 7, 9 11, 1 2, 3 4, 5 6, 7 8, 9 10);
 }
