@@ -110,42 +110,77 @@ pub trait Runs<A>: Sync {
     ///
     /// # Errors
     /// [`Failed::Unsuitable`] beyond a limit of the rung; [`Failed::Machine`] if there is no memory.
-    fn prepare(&'static self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Box<dyn Ready<A>>>;
+    fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<A>>;
 }
 
-/// The functions of a rung with their scratch memory, on one machine.
+impl<A: Lengths + 'static, M: 'static> Runs<A> for Functions<A, M> {
+    fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<A>> {
+        let scratch = self.scratch;
+        Ok(Box::new(Prepared::new(on, n, move |on| scratch(on, n, &options), self.run)?))
+    }
+}
+
+/// A rung's launches, ready to be run again and again on one machine.
+pub type Sequence<A> = Box<dyn Ready<A>>;
+
+/// Launches with their scratch memory.
 pub trait Ready<A> {
-    /// Enqueues the launches.
+    /// Enqueues all launches, on the machine that the scratch memory is of.
     ///
     /// # Errors
-    /// Those of a launch; [`Failed::Unsuitable`] for arguments that the rung does not take.
+    /// [`Failed::Unsuitable`] for views of other lengths, and for arguments that the rung does not take;
+    /// [`Failed::Machine`] if a launch fails or, after a run that failed, an allocation.
     fn run(&mut self, on: &dyn Launcher, args: A) -> Result;
 }
 
-impl<A: 'static, M: 'static> Runs<A> for Functions<A, M> {
-    fn prepare(&'static self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Box<dyn Ready<A>>> {
-        Ok(Box::new(Prepared { functions: self, memory: (self.scratch)(on, n, options)? }))
+/// A sequence for arguments of `n` elements. `make` allocates the scratch memory.
+///
+/// # Errors
+/// Those of `make`.
+pub fn sequence<A: Lengths + 'static>(
+    on: &dyn Launcher,
+    n: u32,
+    make: impl Fn(&dyn Launcher) -> Result<Launches<A>> + 'static,
+) -> Result<Sequence<A>> {
+    let run: Enqueue<A, Launches<A>> = |on, args, launches| launches(on, args);
+    Ok(Box::new(Prepared::new(on, n, make, run)?))
+}
+
+/// Enqueues launches, with scratch memory `M`.
+type Enqueue<A, M> = fn(&dyn Launcher, A, &mut M) -> Result;
+
+/// Launches for `n` elements, with their scratch memory.
+///
+/// Many rungs leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is
+/// freed and the next run takes fresh memory.
+struct Prepared<M, F> {
+    n: u32,
+    scratch: Take<M>,
+    memory: Option<M>,
+    run: F,
+}
+
+/// Takes scratch memory.
+type Take<M> = Box<dyn Fn(&dyn Launcher) -> Result<M>>;
+
+impl<M, F> Prepared<M, F> {
+    fn new(on: &dyn Launcher, n: u32, scratch: impl Fn(&dyn Launcher) -> Result<M> + 'static, run: F) -> Result<Self> {
+        Ok(Self { n, memory: Some(scratch(on)?), scratch: Box::new(scratch), run })
+    }
+
+    /// The scratch memory for a run, which puts it back if it does not fail. Refuses arguments of other lengths.
+    fn memory(&mut self, on: &dyn Launcher, args: &impl Lengths) -> Result<M> {
+        args.check(self.n)?;
+        self.memory.take().map_or_else(|| (self.scratch)(on), Ok)
     }
 }
 
-/// A row with its scratch memory.
-struct Prepared<F: 'static, M> {
-    functions: &'static F,
-    memory: M,
-}
-
-impl<A, M> Ready<A> for Prepared<Functions<A, M>, M> {
+impl<A: Lengths, M> Ready<A> for Prepared<M, Enqueue<A, M>> {
     fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
-        (self.functions.run)(on, args, &mut self.memory)
-    }
-}
-
-/// Launches as a closure.
-struct Closure<A>(Launches<A>);
-
-impl<A> Ready<A> for Closure<A> {
-    fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
-        (self.0)(on, args)
+        let mut memory = self.memory(on, &args)?;
+        (self.run)(on, args, &mut memory)?;
+        self.memory = Some(memory);
+        Ok(())
     }
 }
 
@@ -178,61 +213,4 @@ pub fn expect_aligned<T: Scalar>(what: &str, view: Global<T>) -> Result {
         return Ok(());
     }
     Err(Failed::Unsuitable(format!("{what} begin on a multiple of 16 bytes for this rung; copy them, or take another")))
-}
-
-/// A rung's launches, ready to be run again and again on one machine.
-///
-/// Many rungs leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is
-/// freed and the next run allocates fresh memory.
-pub struct Sequence<A> {
-    n: u32,
-    ready: Option<Box<dyn Ready<A>>>,
-    make: Make<A>,
-}
-
-/// Takes the scratch memory of a sequence, and takes fresh memory after a run that failed.
-type Make<A> = Box<dyn Fn(&dyn Launcher) -> Result<Box<dyn Ready<A>>>>;
-
-impl<A: Lengths + 'static> Sequence<A> {
-    /// A sequence for arguments of `n` elements. `make` allocates the scratch memory.
-    ///
-    /// # Errors
-    /// Those of `make`.
-    pub fn new(
-        on: &dyn Launcher,
-        n: u32,
-        make: impl Fn(&dyn Launcher) -> Result<Launches<A>> + 'static,
-    ) -> Result<Self> {
-        Self::ready(on, n, Box::new(move |on| Ok(Box::new(Closure(make(on)?)))))
-    }
-
-    /// A sequence for arguments of `n` elements, by the functions of a rung.
-    ///
-    /// # Errors
-    /// Those of [`Runs::prepare`].
-    pub fn of(on: &dyn Launcher, n: u32, options: Options, functions: &'static dyn Runs<A>) -> Result<Self> {
-        Self::ready(on, n, Box::new(move |on| functions.prepare(on, n, &options)))
-    }
-
-    fn ready(on: &dyn Launcher, n: u32, make: Make<A>) -> Result<Self> {
-        Ok(Self { n, ready: Some(make(on)?), make })
-    }
-}
-
-impl<A: Lengths> Sequence<A> {
-    /// Enqueues all launches, on the machine that the sequence was made on.
-    ///
-    /// # Errors
-    /// [`Failed::Unsuitable`] for views of other lengths; [`Failed::Machine`] if a launch fails or, after a
-    /// run that failed, an allocation.
-    pub fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
-        args.check(self.n)?;
-        let mut ready = match self.ready.take() {
-            Some(ready) => ready,
-            None => (self.make)(on)?,
-        };
-        ready.run(on, args)?;
-        self.ready = Some(ready);
-        Ok(())
-    }
 }

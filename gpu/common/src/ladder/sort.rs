@@ -55,19 +55,25 @@ pub fn no_scratch(_: &dyn Launcher, _: u32, _: &Options) -> Result {
 }
 
 impl<W: Width, M: 'static> Runs<Keys<W>> for Words<W, M> {
-    fn prepare(&'static self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Box<dyn Ready<Keys<W>>>> {
-        Ok(Box::new(Prepared { functions: self, memory: (self.scratch)(on, n, options)? }))
+    fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<Keys<W>>> {
+        let scratch = self.scratch;
+        Ok(Box::new(Prepared::new(on, n, move |on| scratch(on, n, &options), self.sort)?))
     }
 }
 
-impl<W: Width, M> Ready<Keys<W>> for Prepared<Words<W, M>, M> {
+impl<W: Width, M> Ready<Keys<W>> for Prepared<M, Enqueue<Global<W>, M>> {
     fn run(&mut self, on: &dyn Launcher, keys: Keys<W>) -> Result {
-        if keys.order == keys::UNSIGNED {
-            return (self.functions.sort)(on, keys.keys, &mut self.memory);
+        let mut memory = self.memory(on, &keys)?;
+        let mapped = keys.order != keys::UNSIGNED;
+        if mapped {
+            W::encode_all(on, keys)?;
         }
-        W::encode_all(on, keys)?;
-        (self.functions.sort)(on, keys.keys, &mut self.memory)?;
-        W::decode_all(on, keys)
+        (self.run)(on, keys.keys, &mut memory)?;
+        if mapped {
+            W::decode_all(on, keys)?;
+        }
+        self.memory = Some(memory);
+        Ok(())
     }
 }
 
@@ -168,7 +174,7 @@ impl Entry<Sort> {
             return Err(Failed::Unsuitable(format!("{name} does not sort keys of {bits} bits without values")));
         };
         self.rung.check(&Ask { options, ..Ask::of::<W>(on, n) })?;
-        Sequence::of(on, n, options, sorts)
+        sorts.prepare(on, n, options)
     }
 
     /// The rung ready to sort `n` keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown).
@@ -180,7 +186,7 @@ impl Entry<Sort> {
             return Err(Failed::Unsuitable(format!("{} does not sort such keys by their low half", self.rung.name)));
         };
         self.rung.check(&Ask::of::<W>(on, n))?;
-        Sequence::of(on, n, Options::default(), sorts)
+        sorts.prepare(on, n, Options::default())
     }
 
     /// The rung ready to sort `n` keys with values.
@@ -192,6 +198,6 @@ impl Entry<Sort> {
             return Err(Failed::Unsuitable(format!("{} sorts keys without values", self.rung.name)));
         };
         self.rung.check(&Ask::of::<u32>(on, n))?;
-        Sequence::of(on, n, Options::default(), sorts)
+        sorts.prepare(on, n, Options::default())
     }
 }

@@ -32,7 +32,7 @@ pub enum Memory<W> {
     /// Of few keys.
     Few(all_runs::Memory<W>),
     /// Of more.
-    Many(Many<W>),
+    Many(Box<Many<W>>),
 }
 
 /// The scratch memory to sort `n` keys.
@@ -42,7 +42,7 @@ pub enum Memory<W> {
 pub fn scratch<W: Width>(on: &dyn Launcher, n: u32, options: &Options) -> Result<Memory<W>> {
     Ok(match n <= FEW {
         true => Memory::Few(all_runs::scratch(on, n, options)?),
-        false => Memory::Many(Many::new(on, n)?),
+        false => Memory::Many(Box::new(Many::new(on, n)?)),
     })
 }
 
