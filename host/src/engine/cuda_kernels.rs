@@ -98,7 +98,6 @@ impl Cuda {
             shared_bytes: geometry.shared_bytes,
             stream: self.stream_handle(),
             dependent: may_start_early(&loaded, geometry),
-            cluster: None,
             together: geometry.together,
         };
         // SAFETY: the function's module lives as long as self; parameters and memory are as the caller says.
