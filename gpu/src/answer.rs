@@ -1,15 +1,16 @@
 //! A reader's own rung, which competes with one of a ladder.
 
+use rungs_common::ladder::Runs;
 use rungs_common::ladder::histogram::Counts;
 use rungs_common::ladder::reduce::Reduces;
 use rungs_common::ladder::scan::Scans;
-use rungs_common::ladder::sort::Sorts;
+use rungs_common::ladder::sort::Keys;
 
 /// Launches of one kind, for elements of one type: what a reader writes is no rung for everything.
 #[derive(Clone, Copy)]
 pub enum Answer {
     /// Sorts words.
-    Sort(&'static dyn Sorts<u32>),
+    Sort(&'static dyn Runs<Keys<u32>>),
     /// Adds up words, modulo 2³².
     Reduce(&'static dyn Reduces<u32>),
     /// Running sums of words, modulo 2³².

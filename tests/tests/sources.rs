@@ -150,10 +150,6 @@ fn kernels_hold_no_unsafe_code_and_can_be_read_in_one_sitting() {
 /// `simt` and the `lib.rs` of its family. Comments, blank lines and launches do not count; a file counts whole.
 const FOLLOWED: usize = 400;
 
-/// The rung that is longer, by how much, and why: the end of the radix ladder, four kernels and a sort of buckets that
-/// do not fit a block.
-const LONGER: (&str, usize) = ("r8_msd_buckets", 670);
-
 /// A module: the crate as paths name it, and the names of its modules.
 type Module = Vec<String>;
 
@@ -270,8 +266,7 @@ fn a_rung_of_the_course_is_followed_within_its_file_and_few_others() {
         if numbered {
             let (lines, reached) = followed(&code, module);
             table.push(format!("{lines:5} {}", module.join("::")));
-            let most = if module[1] == LONGER.0 { LONGER.1 } else { FOLLOWED };
-            if lines > most {
+            if lines > FOLLOWED {
                 long.push(format!("{}: {lines} lines in {reached:#?}", module.join("::")));
             }
         }

@@ -1,22 +1,22 @@
 //! # Bitonic sort, one step per launch
 //!
-//! **Idea.** A sorting network of compare-exchanges. Stage `k` turns sorted runs of `k/2` keys into sorted runs of `k`;
-//! its steps compare keys `j` apart, `j` from `k/2` down to 1. One launch does one step for all keys, because a launch
-//! has no barrier for all of its blocks.
+//! **Idea.** A sorting network of comparators. Stage `k` merges pairs of sorted runs of `k/2` keys into runs of `k`.
+//! Its steps compare-exchange keys `j` apart, for `j` = `k/2`, `k/4`, …, 1. Each step needs the result of the one
+//! before, and only the end of a kernel synchronises all blocks, so every step is a launch of its own.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** Every step reads all keys from global memory and writes those that move. The next rung does all
-//! steps within a tile in shared memory.
+//! **Bottleneck.** Global memory: every step reads all keys and writes those that move. The next rung does all steps
+//! within a tile in shared memory.
 //!
 //! **Cost.** For 2^m keys, m·(m + 1)/2 launches; each does n/2 compare-exchanges, reads every key and writes those that
 //! move.
 //!
-//! **Threads.** One thread per pair. The bits of its number from that of `j` on move up by one, which leaves a gap for
-//! the bit in which the two partners differ.
+//! **Threads.** One thread per comparator. The partners' indices differ in the bit of `j` alone: the thread inserts a
+//! zero bit there into its own index to get the lower one.
 //!
-//! **Limits.** Any n: a key past the end counts as larger than all others. That holds because every stage begins by
-//! mirroring (`flip`) and therefore sorts upwards everywhere.
+//! **Limits.** Any n: a key past the end counts as larger than all others. That works because the first step of every
+//! stage compares mirror images (`flip`), so all runs ascend.
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), and K. E. Batcher, "Sorting networks and their applications"
 //! (1968). Changed: one thread per pair instead of one per key, any n, and the mirrored first step of a stage in place
@@ -72,21 +72,21 @@ pub mod launches {
     use rungs_common::ladder::sort::*;
 
     /// The rung.
-    pub static RUNG: Entry<Sort> = rung!("r1_global_step.rs", [bitonic_global_step]).run_by(Sort::both(&GlobalStep));
+    pub static RUNG: Entry<Sort> = rung!("r1_global_step.rs", [bitonic_global_step])
+        .run_by(Sort::both(&Words { scratch: no_scratch, sort }, &Words { scratch: no_scratch, sort }));
 
-    struct GlobalStep;
-
-    impl<W: Width> Sorts<W> for GlobalStep
+    /// Sorts `keys` in place: a launch per step.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, (): &mut ()) -> Result
     where
         bitonic_global_step<W>: Kernel<Args = (Global<W>, u32, u32)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let geometry = Geometry::linear(grid(n), BLOCK);
-            Ok(unsigned(move |on, keys| {
-                steps(n).try_for_each(|(j, flip)| {
-                    on.launch(bitonic_global_step::<W>::default(), geometry, (keys, j, flip as u32))
-                })
-            }))
+        for (j, flip) in steps(keys.len()) {
+            let geometry = Geometry::linear(grid(keys.len()), BLOCK);
+            on.launch(bitonic_global_step::<W>::default(), geometry, (keys, j, flip as u32))?;
         }
+        Ok(())
     }
 }

@@ -124,29 +124,32 @@ pub mod launches {
     use rungs_common::ladder::sort::*;
 
     /// The rung.
-    pub static RUNG: Entry<Sort> =
-        rung!("r2_shared_step.rs", [bitonic_shared_step]).with_tiles(&[TILE as u64]).run_by(Sort::both(&SharedStep));
+    pub static RUNG: Entry<Sort> = rung!("r2_shared_step.rs", [bitonic_shared_step])
+        .with_tiles(&[TILE as u64])
+        .run_by(Sort::both(&Words { scratch: no_scratch, sort }, &Words { scratch: no_scratch, sort }));
 
-    struct SharedStep;
-
-    impl<W: Width> Sorts<W> for SharedStep
+    /// Sorts `keys` in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, (): &mut ()) -> Result
     where
         bitonic_shared_step<W>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_global_step<W>: Kernel<Args = (Global<W>, u32, u32)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let tiles = Geometry::linear(grid(n), BLOCK).shared(shared_bytes(size_of::<W>() as u32));
-            let pairs = Geometry::linear(r1_global_step::grid(n), r1_global_step::BLOCK);
-            Ok(unsigned(move |on, keys| {
-                steps(n).try_for_each(|step| match step {
-                    Step::Tile(first, last) => {
-                        on.launch(bitonic_shared_step::<W>::default(), tiles, (keys, first, last))
-                    }
-                    Step::Across(j, flip) => {
-                        on.launch(bitonic_global_step::<W>::default(), pairs, (keys, j, flip as u32))
-                    }
-                })
-            }))
+        let n = keys.len();
+        let tiles = Geometry::linear(grid(n), BLOCK).shared(shared_bytes(size_of::<W>() as u32));
+        let pairs = Geometry::linear(r1_global_step::grid(n), r1_global_step::BLOCK);
+        for step in steps(n) {
+            match step {
+                Step::Tile(first, last) => {
+                    on.launch(bitonic_shared_step::<W>::default(), tiles, (keys, first, last))?;
+                }
+                Step::Across(j, flip) => {
+                    on.launch(bitonic_global_step::<W>::default(), pairs, (keys, j, flip as u32))?;
+                }
+            }
         }
+        Ok(())
     }
 }

@@ -203,31 +203,30 @@ pub mod launches {
         [bitonic_register_step_sort, bitonic_register_step_strides, bitonic_register_step_merge]
     )
     .with_tiles(&[TILE as u64])
-    .run_by(Sort::both(&RegisterStep));
+    .run_by(Sort::both(&Words { scratch: no_scratch, sort }, &Words { scratch: no_scratch, sort }));
 
-    struct RegisterStep;
-
-    impl<W: Width> Sorts<W> for RegisterStep
+    /// Sorts `keys` in place: a launch per pass.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, (): &mut ()) -> Result
     where
         bitonic_register_step_sort<W>: Kernel<Args = (Global<W>,)>,
         bitonic_register_step_strides<W>: Kernel<Args = (Global<W>, u32, u32, u32)>,
         bitonic_register_step_merge<W>: Kernel<Args = (Global<W>,)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let shared = shared_bytes(size_of::<W>() as u32);
-            Ok(unsigned(move |on, keys| {
-                passes(n).try_for_each(|pass| {
-                    let geometry = Geometry::linear(grid(n, pass), THREADS).shared(shared);
-                    match pass {
-                        Pass::Sort => on.launch(bitonic_register_step_sort::<W>::default(), geometry, (keys,)),
-                        Pass::Strides { low, strides, mirrored } => {
-                            let kernel = bitonic_register_step_strides::<W>::default();
-                            on.launch(kernel, geometry, (keys, low, strides, mirrored as u32))
-                        }
-                        Pass::Merge => on.launch(bitonic_register_step_merge::<W>::default(), geometry, (keys,)),
-                    }
-                })
-            }))
+        for pass in passes(keys.len()) {
+            let geometry = Geometry::linear(grid(keys.len(), pass), THREADS);
+            let geometry = geometry.shared(shared_bytes(size_of::<W>() as u32));
+            match pass {
+                Pass::Sort => on.launch(bitonic_register_step_sort::<W>::default(), geometry, (keys,))?,
+                Pass::Strides { low, strides, mirrored } => {
+                    let kernel = bitonic_register_step_strides::<W>::default();
+                    on.launch(kernel, geometry, (keys, low, strides, mirrored as u32))?;
+                }
+                Pass::Merge => on.launch(bitonic_register_step_merge::<W>::default(), geometry, (keys,))?,
+            }
         }
+        Ok(())
     }
 }

@@ -72,48 +72,51 @@ pub mod launches {
     /// The rung.
     pub static RUNG: Entry<Sort> = rung!("r4_transpose.rs", [bitonic_transpose_sort, bitonic_transpose_merge])
         .with_tiles(&[1 << 13, 1 << 14])
-        .run_by(Sort::both(&Transpose));
+        .run_by(Sort::both(
+            &Functions { scratch: no_scratch, run: sort },
+            &Functions { scratch: no_scratch, run: sort_wide },
+        ));
 
-    struct Transpose;
-
-    impl Sorts<u32> for Transpose {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-            let small = tile_bits::<u32>(n, on.device().multiprocessors) == 13;
-            Ok(if small { in_tiles::<u32, Tile<13>>(n) } else { in_tiles::<u32, Tile<14>>(n) })
-        }
+    /// Sorts keys of 32 bits in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort(on: &dyn Launcher, keys: Keys<u32>, (): &mut ()) -> Result {
+        let small = tile_bits::<u32>(keys.keys.len(), on.device().multiprocessors) == 13;
+        if small { in_tiles::<u32, Tile<13>>(on, keys) } else { in_tiles::<u32, Tile<14>>(on, keys) }
     }
 
-    impl Sorts<u64> for Transpose {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-            Ok(in_tiles::<u64, Tile<13>>(n))
-        }
+    /// Sorts keys of 64 bits in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, (): &mut ()) -> Result {
+        in_tiles::<u64, Tile<13>>(on, keys)
     }
 
-    fn in_tiles<W: Width, N: Size>(n: u32) -> Launches<Keys<W>>
+    fn in_tiles<W: Width, N: Size>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
     where
         bitonic_transpose_sort<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_transpose_merge<W, N>: Kernel<Args = (Global<W>, u32)>,
         bitonic_register_step_strides<W>: Kernel<Args = (Global<W>, u32, u32, u32)>,
     {
-        let key_bytes = size_of::<W>() as u32;
-        let tiles =
-            Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>()).shared(shared_bytes::<W, N>()).overlapping();
+        let (n, key_bytes) = (keys.len(), size_of::<W>() as u32);
+        let tiles = Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>());
+        let tiles = tiles.shared(shared_bytes::<W, N>()).overlapping();
         let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
-        Box::new(move |on, Keys { keys, order }| {
-            let only = if stages <= N::BITS { order } else { UNSIGNED };
-            on.launch(bitonic_transpose_sort::<W, N>::default(), tiles, (keys, order, only))?;
-            for stage in N::BITS..stages {
-                for (low, strides) in r3::long_steps(stage, N::BITS, MAX_STRIDES) {
-                    let mirrored = low + strides == stage + 1;
-                    let blocks = r3::grid(n, Pass::Strides { low, strides, mirrored });
-                    let geometry = Geometry::linear(blocks, THREADS).shared(r3::shared_bytes(key_bytes));
-                    let kernel = bitonic_register_step_strides::<W>::default();
-                    on.launch(kernel, geometry, (keys, low, strides, mirrored as u32))?;
-                }
-                let last = if stage + 1 == stages { order } else { UNSIGNED };
-                on.launch(bitonic_transpose_merge::<W, N>::default(), tiles, (keys, last))?;
+        let only = if stages <= N::BITS { order } else { UNSIGNED };
+        on.launch(bitonic_transpose_sort::<W, N>::default(), tiles, (keys, order, only))?;
+        for stage in N::BITS..stages {
+            for (low, strides) in r3::long_steps(stage, N::BITS, MAX_STRIDES) {
+                let mirrored = low + strides == stage + 1;
+                let blocks = r3::grid(n, Pass::Strides { low, strides, mirrored });
+                let geometry = Geometry::linear(blocks, THREADS).shared(r3::shared_bytes(key_bytes));
+                let kernel = bitonic_register_step_strides::<W>::default();
+                on.launch(kernel, geometry, (keys, low, strides, mirrored as u32))?;
             }
-            Ok(())
-        })
+            let last = if stage + 1 == stages { order } else { UNSIGNED };
+            on.launch(bitonic_transpose_merge::<W, N>::default(), tiles, (keys, last))?;
+        }
+        Ok(())
     }
 }

@@ -164,9 +164,10 @@ pub mod launches {
     pub static RUNG: Entry<Sort> =
         rung!("r5_strides.rs", [bitonic_strides_sort, bitonic_strides_long, bitonic_strides_merge])
             .with_tiles(&[1 << 13, 1 << 14])
-            .run_by(Sort::both(&LongSteps));
-
-    struct LongSteps;
+            .run_by(Sort::both(
+                &Functions { scratch: no_scratch, run: sort },
+                &Functions { scratch: no_scratch, run: sort_wide },
+            ));
 
     /// What one launch does.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,20 +221,24 @@ pub mod launches {
         .overlapping()
     }
 
-    impl Sorts<u32> for LongSteps {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-            let small = tile_bits::<u32>(n, on.device().multiprocessors) == 13;
-            Ok(if small { in_tiles::<u32, Tile<13>, Long<6>>(n) } else { in_tiles::<u32, Tile<14>, Long<6>>(n) })
-        }
+    /// Sorts keys of 32 bits in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort(on: &dyn Launcher, keys: Keys<u32>, (): &mut ()) -> Result {
+        let small = tile_bits::<u32>(keys.keys.len(), on.device().multiprocessors) == 13;
+        if small { in_tiles::<u32, Tile<13>, Long<6>>(on, keys) } else { in_tiles::<u32, Tile<14>, Long<6>>(on, keys) }
     }
 
-    impl Sorts<u64> for LongSteps {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-            Ok(in_tiles::<u64, Tile<13>, Long<5>>(n))
-        }
+    /// Sorts keys of 64 bits in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, (): &mut ()) -> Result {
+        in_tiles::<u64, Tile<13>, Long<5>>(on, keys)
     }
 
-    fn in_tiles<W: Width, N: Size, Most: Strides>(n: u32) -> Launches<Keys<W>>
+    fn in_tiles<W: Width, N: Size, Most: Strides>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
     where
         bitonic_strides_sort<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_strides_merge<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
@@ -241,24 +246,24 @@ pub mod launches {
         bitonic_strides_long<W, Long<5>>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_strides_long<W, Most>: Kernel<Args = (Global<W>, u32, u32)>,
     {
-        Box::new(move |on, Keys { keys, order }| {
-            passes(n, N::BITS, Most::BITS).try_for_each(|pass| {
-                let (geometry, decode) = (geometry::<W, N>(n, pass), decode(n, N::BITS, pass, order));
-                match pass {
-                    Pass::Sort => on.launch(bitonic_strides_sort::<W, N>::default(), geometry, (keys, order, decode)),
-                    Pass::Long { low, strides, stage } => {
-                        let args = (keys, low, stage);
-                        match strides {
-                            4 => on.launch(bitonic_strides_long::<W, Long<4>>::default(), geometry, args),
-                            5 => on.launch(bitonic_strides_long::<W, Long<5>>::default(), geometry, args),
-                            _ => on.launch(bitonic_strides_long::<W, Most>::default(), geometry, args),
-                        }
-                    }
-                    Pass::Merge { stage } => {
-                        on.launch(bitonic_strides_merge::<W, N>::default(), geometry, (keys, decode, stage))
+        let n = keys.len();
+        for pass in passes(n, N::BITS, Most::BITS) {
+            let (geometry, decode) = (geometry::<W, N>(n, pass), decode(n, N::BITS, pass, order));
+            match pass {
+                Pass::Sort => on.launch(bitonic_strides_sort::<W, N>::default(), geometry, (keys, order, decode))?,
+                Pass::Long { low, strides, stage } => {
+                    let args = (keys, low, stage);
+                    match strides {
+                        4 => on.launch(bitonic_strides_long::<W, Long<4>>::default(), geometry, args)?,
+                        5 => on.launch(bitonic_strides_long::<W, Long<5>>::default(), geometry, args)?,
+                        _ => on.launch(bitonic_strides_long::<W, Most>::default(), geometry, args)?,
                     }
                 }
-            })
-        })
+                Pass::Merge { stage } => {
+                    on.launch(bitonic_strides_merge::<W, N>::default(), geometry, (keys, decode, stage))?;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -159,24 +159,29 @@ pub mod launches {
     pub static RUNG: Entry<Sort> =
         rung!("r6_backwards.rs", [bitonic_backwards_sort, bitonic_backwards_long, bitonic_backwards_merge])
             .with_tiles(&[1 << 13, 1 << 14])
-            .run_by(Sort::both(&Backwards));
+            .run_by(Sort::both(
+                &Functions { scratch: no_scratch, run: sort },
+                &Functions { scratch: no_scratch, run: sort_wide },
+            ));
 
-    struct Backwards;
-
-    impl Sorts<u32> for Backwards {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-            let small = tile_bits::<u32>(n, on.device().multiprocessors) == 13;
-            Ok(if small { in_tiles::<u32, Tile<13>, Long<6>>(n) } else { in_tiles::<u32, Tile<14>, Long<6>>(n) })
-        }
+    /// Sorts keys of 32 bits in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort(on: &dyn Launcher, keys: Keys<u32>, (): &mut ()) -> Result {
+        let small = tile_bits::<u32>(keys.keys.len(), on.device().multiprocessors) == 13;
+        if small { in_tiles::<u32, Tile<13>, Long<6>>(on, keys) } else { in_tiles::<u32, Tile<14>, Long<6>>(on, keys) }
     }
 
-    impl Sorts<u64> for Backwards {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-            Ok(in_tiles::<u64, Tile<13>, Long<5>>(n))
-        }
+    /// Sorts keys of 64 bits in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, (): &mut ()) -> Result {
+        in_tiles::<u64, Tile<13>, Long<5>>(on, keys)
     }
 
-    fn in_tiles<W: Width, N: Size, Most: Strides>(n: u32) -> Launches<Keys<W>>
+    fn in_tiles<W: Width, N: Size, Most: Strides>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
     where
         bitonic_backwards_sort<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_backwards_merge<W, N>: Kernel<Args = (Global<W>, u32, u32, u32)>,
@@ -184,26 +189,25 @@ pub mod launches {
         bitonic_backwards_long<W, Long<5>>: Kernel<Args = (Global<W>, u32, u32, u32)>,
         bitonic_backwards_long<W, Most>: Kernel<Args = (Global<W>, u32, u32, u32)>,
     {
-        Box::new(move |on, Keys { keys, order }| {
-            (0..).zip(passes(n, N::BITS, Most::BITS)).try_for_each(|(number, pass)| {
-                let (geometry, decode) = (geometry::<W, N>(n, pass), decode(n, N::BITS, pass, order));
-                let backwards: u32 = number % 2;
-                match pass {
-                    Pass::Sort => on.launch(bitonic_backwards_sort::<W, N>::default(), geometry, (keys, order, decode)),
-                    Pass::Long { low, strides, stage } => {
-                        let args = (keys, low, stage, backwards);
-                        match strides {
-                            4 => on.launch(bitonic_backwards_long::<W, Long<4>>::default(), geometry, args),
-                            5 => on.launch(bitonic_backwards_long::<W, Long<5>>::default(), geometry, args),
-                            _ => on.launch(bitonic_backwards_long::<W, Most>::default(), geometry, args),
-                        }
-                    }
-                    Pass::Merge { stage } => {
-                        let args = (keys, decode, stage, backwards);
-                        on.launch(bitonic_backwards_merge::<W, N>::default(), geometry, args)
+        let n = keys.len();
+        for (number, pass) in (0..).zip(passes(n, N::BITS, Most::BITS)) {
+            let (geometry, decode) = (geometry::<W, N>(n, pass), decode(n, N::BITS, pass, order));
+            let backwards: u32 = number % 2;
+            match pass {
+                Pass::Sort => on.launch(bitonic_backwards_sort::<W, N>::default(), geometry, (keys, order, decode))?,
+                Pass::Long { low, strides, stage } => {
+                    let args = (keys, low, stage, backwards);
+                    match strides {
+                        4 => on.launch(bitonic_backwards_long::<W, Long<4>>::default(), geometry, args)?,
+                        5 => on.launch(bitonic_backwards_long::<W, Long<5>>::default(), geometry, args)?,
+                        _ => on.launch(bitonic_backwards_long::<W, Most>::default(), geometry, args)?,
                     }
                 }
-            })
-        })
+                Pass::Merge { stage } => {
+                    on.launch(bitonic_backwards_merge::<W, N>::default(), geometry, (keys, decode, stage, backwards))?;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** One multiprocessor works and the others idle; n ends where its shared memory ends. The next rung
+//! **Bottleneck.** One SM works and the others idle; n ends where the shared memory of a block ends. The next rung
 //! uses all of them.
 //!
 //! **Cost.** ⌈n/2⌉·(n - 1) compare-exchanges, each with two shared loads and up to two stores; 2·⌈n/2⌉ + 1 barriers;
@@ -106,9 +106,7 @@ pub mod launches {
     pub static RUNG: Entry<Sort> = rung!("r1_one_block.rs", [bubble_one_block])
         .with_capacity(capacity(MAX_SHARED, 8) as u64)
         .refusing(refuses)
-        .run_by(Sort::both(&OneBlock));
-
-    struct OneBlock;
+        .run_by(Sort::both(&Words { scratch: no_scratch, sort }, &Words { scratch: no_scratch, sort }));
 
     fn refuses(ask: &Ask) -> Option<String> {
         let capacity = capacity(ask.device.shared_per_block, ask.element_bytes);
@@ -116,13 +114,16 @@ pub mod launches {
         (n > capacity.into()).then(|| format!("{n} keys do not fit a block's shared memory; {capacity} do"))
     }
 
-    impl<W: Width> Sorts<W> for OneBlock
+    /// Sorts `keys` in place: one launch.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, (): &mut ()) -> Result
     where
         bubble_one_block<W>: Kernel<Args = (Global<W>,)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let geometry = Geometry::linear(grid(n), threads(n)).shared(shared_bytes(n, size_of::<W>() as u32));
-            Ok(unsigned(move |on, keys| on.launch(bubble_one_block::<W>::default(), geometry, (keys,))))
-        }
+        let n = keys.len();
+        let geometry = Geometry::linear(grid(n), threads(n)).shared(shared_bytes(n, size_of::<W>() as u32));
+        on.launch(bubble_one_block::<W>::default(), geometry, (keys,))
     }
 }

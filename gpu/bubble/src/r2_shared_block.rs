@@ -6,7 +6,7 @@
 //! the first pass a window is two sorted halves, so that sorting it is merging them: the passes are those of
 //! `odd-even`, and bubble sort is only how a window is merged.
 //!
-//! **Changed from the rung before.** All multiprocessors work, on any n. A launch has no barrier for all of its blocks,
+//! **Changed from the rung before.** All SMs work, on any n. A launch has no barrier for all of its blocks,
 //! so a pass is a launch. Inside a block each thread keeps its odd key in a register and shares only its even
 //! key: one load and one store per phase, of neighbouring words. The rung before had two of each, with two lanes per
 //! bank.
@@ -101,9 +101,7 @@ pub mod launches {
     pub static RUNG: Entry<Sort> = rung!("r2_shared_block.rs", [bubble_shared_block])
         .refusing(refuses)
         .with_tiles(&[BLOCK_KEYS as u64])
-        .run_by(Sort::both(&SharedBlock));
-
-    struct SharedBlock;
+        .run_by(Sort::both(&Words { scratch: threads, sort }, &Words { scratch: threads, sort }));
 
     fn refuses(ask: &Ask) -> Option<String> {
         let threads = ask.options.threads.filter(|threads| !(1..=BLOCK).contains(threads))?;
@@ -111,19 +109,27 @@ pub mod launches {
         Some(format!("a block of {keys} keys: shared-block takes 2 to {BLOCK_KEYS}"))
     }
 
-    impl<W: Width> Sorts<W> for SharedBlock
+    /// The threads per block, in place of scratch memory, which the rung does not need.
+    ///
+    /// # Errors
+    /// None.
+    pub fn threads(_: &dyn Launcher, _: u32, options: &Options) -> Result<u32> {
+        Ok(options.threads.unwrap_or(BLOCK))
+    }
+
+    /// Sorts `keys` in place: a launch per pass.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, threads: &mut u32) -> Result
     where
         bubble_shared_block<W>: Kernel<Args = (Global<W>, u32)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>> {
-            let threads = options.threads.unwrap_or(BLOCK);
-            let window = 2 * threads;
-            Ok(unsigned(move |on, keys| {
-                passes(n, window).try_for_each(|offset| {
-                    let geometry = Geometry::linear(grid(n, window, offset), threads);
-                    on.launch(bubble_shared_block::<W>::default(), geometry, (keys, offset))
-                })
-            }))
+        let (n, window) = (keys.len(), 2 * *threads);
+        for offset in passes(n, window) {
+            let geometry = Geometry::linear(grid(n, window, offset), *threads);
+            on.launch(bubble_shared_block::<W>::default(), geometry, (keys, offset))?;
         }
+        Ok(())
     }
 }

@@ -14,7 +14,7 @@
 //! **Cost.** About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; no barrier but one per
 //! warp; two shuffles per warp and round, four for keys of 8 bytes. Up to 1024 keys take one launch.
 //!
-//! **Threads.** One window per warp, four warps per block, so that each scheduler of a multiprocessor has one. Lane l
+//! **Threads.** One window per warp, four warps per block, so that each scheduler of an SM has one. Lane l
 //! ends with the keys 32·l to 32·l + 31. It starts with every 32nd key, which makes the loads of a warp contiguous: a
 //! pass sorts its window whatever order it finds.
 //!
@@ -113,21 +113,20 @@ pub mod launches {
     /// The rung.
     pub static RUNG: Entry<Sort> = rung!("r3_warp_registers.rs", [bubble_warp_registers])
         .with_tiles(&[WARP_KEYS as u64])
-        .run_by(Sort::both(&WarpRegisters));
+        .run_by(Sort::both(&Words { scratch: no_scratch, sort }, &Words { scratch: no_scratch, sort }));
 
-    struct WarpRegisters;
-
-    impl<W: Width> Sorts<W> for WarpRegisters
+    /// Sorts `keys` in place: a launch per pass.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, (): &mut ()) -> Result
     where
         bubble_warp_registers<W>: Kernel<Args = (Global<W>, u32)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            Ok(unsigned(move |on, keys| {
-                passes(n).try_for_each(|offset| {
-                    let geometry = Geometry::linear(grid(n, offset), BLOCK);
-                    on.launch(bubble_warp_registers::<W>::default(), geometry, (keys, offset))
-                })
-            }))
+        for offset in passes(keys.len()) {
+            let geometry = Geometry::linear(grid(keys.len(), offset), BLOCK);
+            on.launch(bubble_warp_registers::<W>::default(), geometry, (keys, offset))?;
         }
+        Ok(())
     }
 }

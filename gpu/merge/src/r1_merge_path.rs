@@ -130,43 +130,57 @@ pub mod launches {
     use crate::host::{passes_of, sort_by_passes};
     use crate::runs::Pass;
     use rungs_common::ladder::sort::*;
+    use std::vec::Vec;
 
     /// The rung.
     pub static RUNG: Entry<Sort> =
         rung!("r1_merge_path.rs", [merge_merge_path_tile, merge_merge_path_split, merge_merge_path_merge])
             .with_tiles(&[TILE as u64])
-            .run_by(Sort::both(&MergePath));
+            .run_by(Sort::both(&Words { scratch: scratch::<u32>, sort }, &Words { scratch: scratch::<u64>, sort }));
 
-    struct MergePath;
+    /// The passes of a sort, and the memory that it needs beside the keys.
+    pub struct Memory<W> {
+        passes: Vec<Pass>,
+        /// Where the parts of a pass begin.
+        splits: Scratch<u32>,
+        /// As many keys as there are.
+        other: Scratch<W>,
+    }
 
-    impl<W: Width> Sorts<W> for MergePath
+    /// The scratch memory to sort `n` keys.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn scratch<W: Scalar>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+        let levels = std::vec![1; n.div_ceil(TILE).next_power_of_two().ilog2() as usize];
+        let passes = passes_of(n, TILE, &levels, |_| PART);
+        let splits = on.scratch(passes.iter().map(|pass| pass.blocks).max().unwrap_or(0))?;
+        Ok(Memory { passes, splits, other: on.scratch(n)? })
+    }
+
+    /// Sorts `keys` in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, memory: &mut Memory<W>) -> Result
     where
         merge_merge_path_tile<W>: Kernel<Args = (Global<W>, Global<W>)>,
         merge_merge_path_split<W>: Kernel<Args = (Global<W>, u32, u32, Global<u32>)>,
         merge_merge_path_merge<W>: Kernel<Args = (Global<W>, Global<W>, u32, u32, Global<u32>)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let tiles = n.div_ceil(TILE);
-            let levels = std::vec![1; tiles.next_power_of_two().ilog2() as usize];
-            let passes = passes_of(n, TILE, &levels, |_| PART);
-            let splits = on.scratch::<u32>(passes.iter().map(|pass| pass.blocks).max().unwrap_or(0))?;
-            let other = on.scratch(n)?;
-            Ok(unsigned(move |on, keys| {
-                let tile = |on: &dyn Launcher, from, to| {
-                    let geometry = Geometry::linear(tiles, BLOCK).shared(shared_bytes::<W>()).overlapping();
-                    on.launch(merge_merge_path_tile::<W>::default(), geometry, (from, to))
-                };
-                let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
-                    let splits = splits.view().slice(0, pass.blocks);
-                    let geometry = Geometry::linear(pass.blocks.div_ceil(BLOCK), BLOCK).overlapping();
-                    let args = (from, pass.run, pass.parts, splits);
-                    on.launch(merge_merge_path_split::<W>::default(), geometry, args)?;
-                    let geometry = Geometry::linear(pass.blocks, BLOCK).shared(shared_bytes::<W>()).overlapping();
-                    let args = (from, to, pass.run, pass.parts, splits);
-                    on.launch(merge_merge_path_merge::<W>::default(), geometry, args)
-                };
-                sort_by_passes(on, [keys, other.view()], &passes, tile, merge)
-            }))
-        }
+        let Memory { passes, splits, other } = memory;
+        let tile = |on: &dyn Launcher, from, to| {
+            let geometry = Geometry::linear(keys.len().div_ceil(TILE), BLOCK).shared(shared_bytes::<W>());
+            on.launch(merge_merge_path_tile::<W>::default(), geometry.overlapping(), (from, to))
+        };
+        let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
+            let splits = splits.view().slice(0, pass.blocks);
+            let geometry = Geometry::linear(pass.blocks.div_ceil(BLOCK), BLOCK).overlapping();
+            let args = (from, pass.run, pass.parts, splits);
+            on.launch(merge_merge_path_split::<W>::default(), geometry, args)?;
+            let geometry = Geometry::linear(pass.blocks, BLOCK).shared(shared_bytes::<W>()).overlapping();
+            on.launch(merge_merge_path_merge::<W>::default(), geometry, (from, to, pass.run, pass.parts, splits))
+        };
+        sort_by_passes(on, [keys, other.view()], passes, tile, merge)
     }
 }

@@ -81,24 +81,23 @@ pub mod launches {
     pub static RUNG: Entry<Sort> =
         rung!("r1_bitonic_blocks.rs", [odd_even_bitonic_blocks_sort, odd_even_bitonic_blocks_merge])
             .with_tiles(&[HALF as u64, KEYS as u64])
-            .run_by(Sort::both(&BitonicBlocks));
+            .run_by(Sort::both(&Words { scratch: no_scratch, sort }, &Words { scratch: no_scratch, sort }));
 
-    struct BitonicBlocks;
-
-    impl<W: Width> Sorts<W> for BitonicBlocks
+    /// Sorts `keys` in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, (): &mut ()) -> Result
     where
         odd_even_bitonic_blocks_sort<W>: Kernel<Args = (Global<W>,)>,
         odd_even_bitonic_blocks_merge<W>: Kernel<Args = (Global<W>, u32)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let shared = shared_bytes(size_of::<W>() as u32);
-            let geometry = move |offset| Geometry::linear(grid(n, offset), THREADS).shared(shared);
-            Ok(unsigned(move |on, keys| {
-                on.launch(odd_even_bitonic_blocks_sort::<W>::default(), geometry(0), (keys,))?;
-                merges(n).try_for_each(|offset| {
-                    on.launch(odd_even_bitonic_blocks_merge::<W>::default(), geometry(offset), (keys, offset))
-                })
-            }))
+        let (n, shared) = (keys.len(), shared_bytes(size_of::<W>() as u32));
+        let geometry = |offset| Geometry::linear(grid(n, offset), THREADS).shared(shared);
+        on.launch(odd_even_bitonic_blocks_sort::<W>::default(), geometry(0), (keys,))?;
+        for offset in merges(n) {
+            on.launch(odd_even_bitonic_blocks_merge::<W>::default(), geometry(offset), (keys, offset))?;
         }
+        Ok(())
     }
 }

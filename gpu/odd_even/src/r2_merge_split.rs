@@ -83,52 +83,74 @@ pub mod launches {
     /// The rung.
     pub static RUNG: Entry<Sort> = rung!("r2_merge_split.rs", [odd_even_merge_split_sort, odd_even_merge_split_round])
         .with_tiles(TILES)
-        .run_by(Sort::both(&MergeSplit));
+        .run_by(Sort::both(
+            &Functions { scratch: scratch::<u32>, run: sort },
+            &Functions { scratch: scratch::<u64>, run: sort },
+        ));
 
-    struct MergeSplit;
+    /// The rounds of a sort, and the second array.
+    pub struct Memory<W> {
+        run: u32,
+        rounds: Box<[Round]>,
+        spare: Scratch<W>,
+    }
 
-    impl<W: RunWidth> Sorts<W> for MergeSplit
-    where
-        odd_even_merge_split_round<W>: Kernel<Args = (Global<W>, Global<W>, Round, u32, u32)>,
-    {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let round = Round::first(1 << run_bits(size_of::<W>() as u32, on.device().shared_per_block));
-            let rounds = (0..Round::rounds(round.runs(n))).map(|number| Round { parity: number % 2, ..round });
-            let launch = |on: &dyn Launcher, geometry, args| {
-                on.launch(odd_even_merge_split_round::<W>::default(), geometry, args)
-            };
-            by_rounds(on, n, round.run, rounds.collect(), launch)
+    impl<W: RunWidth> Memory<W> {
+        /// For `n` keys of which runs of `run` keys are sorted, and then merged by these rounds.
+        ///
+        /// # Errors
+        /// [`Failed::Machine`] if there is no memory for the second array.
+        pub fn new(on: &dyn Launcher, n: u32, run: u32, rounds: Box<[Round]>) -> Result<Self> {
+            Ok(Self { run, spare: on.scratch(if rounds.is_empty() { 0 } else { n })?, rounds })
         }
+    }
+
+    /// The scratch memory to sort `n` keys.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn scratch<W: RunWidth>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+        let round = Round::first(1 << run_bits(size_of::<W>() as u32, on.device().shared_per_block));
+        let rounds = (0..Round::rounds(round.runs(n))).map(|number| Round { parity: number % 2, ..round });
+        Memory::new(on, n, round.run, rounds.collect())
+    }
+
+    /// Sorts keys in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: RunWidth>(on: &dyn Launcher, keys: Keys<W>, memory: &mut Memory<W>) -> Result
+    where
+        odd_even_merge_split_round<W>: Kernel<Args = RoundArgs<W>>,
+    {
+        sort_by(odd_even_merge_split_round::<W>::default(), on, keys, memory)
     }
 
     /// The arguments of a round's kernel.
     pub type RoundArgs<W> = (Global<W>, Global<W>, Round, u32, u32);
 
-    /// Launches that sort runs of `run` keys and then do these rounds, each by `launch`.
+    /// Sorts runs, and then does the rounds, each by a launch of `kernel`.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory for the second array.
-    pub fn by_rounds<W: RunWidth>(
+    /// Those of a launch.
+    pub fn sort_by<W: RunWidth, K: Kernel<Args = RoundArgs<W>>>(
+        kernel: K,
         on: &dyn Launcher,
-        n: u32,
-        run: u32,
-        rounds: Box<[Round]>,
-        launch: impl Fn(&dyn Launcher, Geometry, RoundArgs<W>) -> Result + 'static,
-    ) -> Result<Launches<Keys<W>>> {
-        let spare = on.scratch::<W>(if rounds.is_empty() { 0 } else { n })?;
-        Ok(Box::new(move |on, Keys { keys, order }| {
-            // The last round writes to the keys' own array.
-            let (mut from, mut to) =
-                if rounds.len().is_multiple_of(2) { (keys, spare.view()) } else { (spare.view(), keys) };
-            W::sort_runs(on, keys, from, run, order, if rounds.is_empty() { order } else { UNSIGNED })?;
-            for (number, &round) in rounds.iter().enumerate() {
-                let decode = if number + 1 == rounds.len() { order } else { UNSIGNED };
-                let geometry = Geometry::linear(round.runs(n) * round.chunks, BLOCK).overlapping();
-                launch(on, geometry, (from, to, round, decode, number as u32 % 2))?;
-                (from, to) = (to, from);
-            }
-            Ok(())
-        }))
+        Keys { keys, order }: Keys<W>,
+        memory: &mut Memory<W>,
+    ) -> Result {
+        let Memory { run, rounds, spare } = memory;
+        // The last round writes to the keys' own array.
+        let (mut from, mut to) =
+            if rounds.len().is_multiple_of(2) { (keys, spare.view()) } else { (spare.view(), keys) };
+        W::sort_runs(on, keys, from, *run, order, if rounds.is_empty() { order } else { UNSIGNED })?;
+        for (number, &round) in rounds.iter().enumerate() {
+            let decode = if number + 1 == rounds.len() { order } else { UNSIGNED };
+            let geometry = Geometry::linear(round.runs(keys.len()) * round.chunks, BLOCK).overlapping();
+            on.launch(kernel, geometry, (from, to, round, decode, number as u32 % 2))?;
+            (from, to) = (to, from);
+        }
+        Ok(())
     }
 
     /// A width of keys whose runs can be sorted.

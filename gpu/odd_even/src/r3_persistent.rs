@@ -160,45 +160,68 @@ pub mod launches {
     use crate::r2_merge_split::launches::RunWidth;
     use crate::split::launches::{TILES, run_bits};
     use rungs_common::ladder::sort::*;
+    use simt::launcher;
 
     /// The rung.
     pub static RUNG: Entry<Sort> =
-        rung!("r3_persistent.rs", [odd_even_persistent]).with_tiles(TILES).run_by(Sort::both(&Persistent));
+        rung!("r3_persistent.rs", [odd_even_persistent]).with_tiles(TILES).run_by(Sort::both(
+            &Functions { scratch: scratch::<u32>, run: sort },
+            &Functions { scratch: scratch::<u64>, run: sort },
+        ));
 
-    struct Persistent;
+    /// Two arrays beside the keys, and what blocks tell each other.
+    pub struct Memory<W> {
+        arrays: [Scratch<W>; 2],
+        /// They count launches, and are zero before the first.
+        counters: Scratch<u64>,
+        /// Launches so far.
+        launches: u64,
+    }
 
-    impl<W: RunWidth> Sorts<W> for Persistent
+    /// The first of the rounds to sort `n` keys on a device, and their number.
+    fn rounds<W>(n: u32, device: launcher::Device) -> (Round, u32) {
+        let round = Round::first(1 << run_bits(size_of::<W>() as u32, device.shared_per_block));
+        (round, Round::rounds(round.runs(n)))
+    }
+
+    /// The scratch memory to sort `n` keys.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn scratch<W: RunWidth>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+        let (round, rounds) = rounds::<W>(n, on.device());
+        let spare = if rounds > 0 { n } else { 0 };
+        let arrays = [on.scratch(spare)?, on.scratch(spare)?];
+        Ok(Memory { arrays, counters: on.zeros(counters(round.runs(n)))?, launches: 0 })
+    }
+
+    /// Sorts keys in place: two launches.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: RunWidth>(on: &dyn Launcher, Keys { keys, order }: Keys<W>, memory: &mut Memory<W>) -> Result
     where
         odd_even_persistent<W>: Kernel<Args = (Global<W>, Global<W>, Global<W>, Global<u64>, u64, Round, u32, u32)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let device = on.device();
-            let round = Round::first(1 << run_bits(size_of::<W>() as u32, device.shared_per_block));
-            let rounds = Round::rounds(round.runs(n));
-            let spare = if rounds > 0 { n } else { 0 };
-            let arrays = [on.scratch::<W>(spare)?, on.scratch::<W>(spare)?];
-            let counters = on.zeros::<u64>(counters(round.runs(n)))?;
-            let blocks = blocks::<W>(round.runs(n) * round.chunks, device.multiprocessors);
-            let geometry = Geometry::linear(blocks, BLOCK).overlapping();
-            let mut launches = 0u64;
-            Ok(Box::new(move |on, Keys { keys, order }| {
-                if rounds == 0 {
-                    return W::sort_runs(on, keys, keys, round.run, order, order);
-                }
-                let (a, b) = (arrays[0].view(), arrays[1].view());
-                // The last round writes to the keys' own array.
-                let [first, second, third] = match rounds % 3 {
-                    0 => [keys, a, b],
-                    1 => [b, keys, a],
-                    _ => [a, b, keys],
-                };
-                W::sort_runs(on, keys, first, round.run, order, UNSIGNED)?;
-                let args = (first, second, third, counters.view(), launches, round, rounds, order);
-                on.launch(odd_even_persistent::<W>::default(), geometry, args)?;
-                // Of a launch that was refused the counters know nothing.
-                launches += 1;
-                Ok(())
-            }))
+        let (n, device) = (keys.len(), on.device());
+        let (round, rounds) = rounds::<W>(n, device);
+        if rounds == 0 {
+            return W::sort_runs(on, keys, keys, round.run, order, order);
         }
+        let (a, b) = (memory.arrays[0].view(), memory.arrays[1].view());
+        // The last round writes to the keys' own array.
+        let [first, second, third] = match rounds % 3 {
+            0 => [keys, a, b],
+            1 => [b, keys, a],
+            _ => [a, b, keys],
+        };
+        W::sort_runs(on, keys, first, round.run, order, UNSIGNED)?;
+        let blocks = blocks::<W>(round.runs(n) * round.chunks, device.multiprocessors);
+        let geometry = Geometry::linear(blocks, BLOCK).overlapping();
+        let args = (first, second, third, memory.counters.view(), memory.launches, round, rounds, order);
+        on.launch(odd_even_persistent::<W>::default(), geometry, args)?;
+        // Of a launch that was refused the counters know nothing.
+        memory.launches += 1;
+        Ok(())
     }
 }

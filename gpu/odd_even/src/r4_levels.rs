@@ -50,15 +50,15 @@ pub mod launches {
     //! What the host launches: runs sorted, then a kernel per round of each level, between two arrays.
 
     use super::*;
-    use crate::r2_merge_split::launches::{RoundArgs, RunWidth, by_rounds};
+    use crate::r2_merge_split::launches::{Memory, RoundArgs, RunWidth, sort_by};
     use crate::split::launches::{TILES, run_bits};
     use rungs_common::ladder::sort::*;
 
     /// The rung.
-    pub static RUNG: Entry<Sort> =
-        rung!("r4_levels.rs", [odd_even_levels_round]).with_tiles(TILES).run_by(Sort::both(&Levels));
-
-    struct Levels;
+    pub static RUNG: Entry<Sort> = rung!("r4_levels.rs", [odd_even_levels_round]).with_tiles(TILES).run_by(Sort::both(
+        &Functions { scratch: scratch::<u32>, run: sort },
+        &Functions { scratch: scratch::<u64>, run: sort },
+    ));
 
     /// Runs up to which two levels are enough.
     const TWO_LEVELS: u32 = 64;
@@ -84,15 +84,23 @@ pub mod launches {
         .flat_map(|round| (0..Round::rounds(round.group)).map(move |number| Round { parity: number % 2, ..round }))
     }
 
-    impl<W: RunWidth> Sorts<W> for Levels
+    /// The scratch memory to sort `n` keys.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn scratch<W: RunWidth>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+        let run = 1 << run_bits(size_of::<W>() as u32, on.device().shared_per_block);
+        Memory::new(on, n, run, rounds(n, run).collect())
+    }
+
+    /// Sorts keys in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: RunWidth>(on: &dyn Launcher, keys: Keys<W>, memory: &mut Memory<W>) -> Result
     where
         odd_even_levels_round<W>: Kernel<Args = RoundArgs<W>>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let run = 1 << run_bits(size_of::<W>() as u32, on.device().shared_per_block);
-            by_rounds(on, n, run, rounds(n, run).collect(), |on: &dyn Launcher, geometry, args| {
-                on.launch(odd_even_levels_round::<W>::default(), geometry, args)
-            })
-        }
+        sort_by(odd_even_levels_round::<W>::default(), on, keys, memory)
     }
 }

@@ -208,7 +208,7 @@ impl Heads {
 }
 
 #[cfg(not(target_os = "cuda"))]
-pub use host::{CAPACITY, COLUMNS, geometry, refuses};
+pub use host::{CAPACITY, COLUMNS, geometry, prepare, refuses};
 
 #[cfg(not(target_os = "cuda"))]
 mod host {
@@ -225,6 +225,14 @@ mod host {
     pub fn geometry(n: u32, options: &Options) -> Geometry {
         let columns = options.columns.unwrap_or(COLUMNS);
         Geometry::linear((n > 0) as u32, columns).shared(shared_bytes(n, columns))
+    }
+
+    /// [`geometry`] in place of scratch memory, which the rungs do not need.
+    ///
+    /// # Errors
+    /// None.
+    pub fn prepare(_: &dyn Launcher, n: u32, options: &Options) -> Result<Geometry> {
+        Ok(geometry(n, options))
     }
 
     /// Why the rungs cannot sort these keys, if so.

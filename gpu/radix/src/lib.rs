@@ -122,8 +122,8 @@ pub fn scan_in_one_block(counts: Global<u32>) {
     }
 }
 
-/// The sum of `value` over the threads before the caller and the sum over all, in a block of `WARPS` warps, at most
-/// 32. `sums` has one element per warp; it takes a barrier before it can be used again.
+/// The sum of `value` over the threads before the caller and the sum over all, modulo 2³², in a block of `WARPS` warps,
+/// at most 32. `sums` has one element per warp; it takes a barrier before it can be used again.
 #[inline(always)]
 #[track_caller]
 pub fn block_scan<const WARPS: u32>(value: u32, sums: Shared<u32>) -> (u32, u32) {
@@ -135,7 +135,7 @@ pub fn block_scan<const WARPS: u32>(value: u32, sums: Shared<u32>) -> (u32, u32)
     thread::sync_threads(); // every warp's sum is there before they are added up
     let sum = if lane < WARPS { sums.get(lane) } else { 0 };
     let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
-    (below + inclusive - value, warp::reduce_add(warp::FULL, sum))
+    (below.wrapping_add(inclusive).wrapping_sub(value), warp::reduce_add(warp::FULL, sum))
 }
 
 /// Bits of a digit, for rungs with long digits.
@@ -202,6 +202,142 @@ pub fn place_digit<const WARPS: usize>(counters: Shared<u32>, digit: u32, start:
         counters.set(w as u32 * DIGITS + digit, next);
         next += count;
     });
+}
+
+/// Calls `f` with `from`, `from` + `step` and so on below `end`.
+#[inline(always)]
+#[track_caller]
+pub fn strided(from: u32, end: u32, step: u32, mut f: impl FnMut(u32)) {
+    let mut i = from;
+    while i < end {
+        f(i);
+        i += step;
+    }
+}
+
+/// Calls `f` with packs `first`, `first` + s, `first` + 2 s and so on of `keys` below `end`, where s is the number of
+/// threads of the grid. Each thread has `IN_FLIGHT` loads in flight.
+#[inline(always)]
+pub fn each_pack<const IN_FLIGHT: usize, W: Digits>(keys: Global<W>, first: u32, end: u32, f: impl Fn(W::Pack)) {
+    let (mut i, stride) = (first, thread::grid_threads_1d());
+    while i + (IN_FLIGHT as u32 - 1) * stride < end {
+        let mut packs = [W::Pack::default(); IN_FLIGHT];
+        // Not by the read-only cache: the grid before may still have been writing when this one started.
+        unroll::<IN_FLIGHT>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * stride));
+        unroll::<IN_FLIGHT>(|p| f(packs[p]));
+        i += IN_FLIGHT as u32 * stride;
+    }
+    while i < end {
+        f(keys.get_pack_streaming(i));
+        i += stride;
+    }
+}
+
+/// Bytes of dynamic shared memory of [`sort_by_digits`]: a counter and a set of lanes for each warp and digit.
+pub const fn by_digits_shared(warps: u32) -> u32 {
+    2 * warps * DIGITS * 4
+}
+
+/// Sorts keys `start` to `end`, whose lowest `left` bits may differ, into the same place of `output`, by the `WARPS`
+/// warps of a block, at least one thread per digit. The keys are in `output` or in `scratch`; this place of the other
+/// array is overwritten. `sums` has one element per warp.
+///
+/// An LSD radix sort in global memory. Each warp has a share of the keys, and a counter for each digit. The counts of
+/// all warps become the places where the next key of a digit from a warp goes, digit by digit and within a digit warp
+/// by warp, so that a pass keeps the order of the one before.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn sort_by_digits<const WARPS: u32>(
+    scratch: Global<u32>, output: Global<u32>, in_output: bool, start: u32, end: u32, left: u32, sums: Shared<u32>,
+) {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let w = t / warp::WARP;
+    let counters = Shared::<u32>::dynamic(0, WARPS * DIGITS);
+    let own = counters.slice(w * DIGITS, DIGITS);
+    let lanes = Shared::<u32>::dynamic((WARPS + w) * DIGITS * 4, DIGITS);
+    let count = end - start;
+    let share = count.div_ceil(WARPS);
+    let (begin, behind) = (start + (w * share).min(count), start + ((w + 1) * share).min(count));
+    // As many passes as end in the output. One more than there are digits is a copy: keys share the top bits.
+    let passes = left.div_ceil(BITS);
+    let passes = passes + (passes + !in_output as u32) % 2;
+    let mut pass = 0;
+    while pass < passes {
+        let (from, to) = if in_output == (pass % 2 == 0) { (output, scratch) } else { (scratch, output) };
+        let digit = |key: u32| key.digit(pass * BITS, BITS);
+        thread::sync_threads(); // all keys have been moved, and shared memory is in use no more, before it is cleared
+        strided(lane, DIGITS, warp::WARP, |d| {
+            own.set(d, 0);
+            lanes.set(d, 0);
+        });
+        warp::sync_warp(warp::FULL); // the counters of the warp are zero before the first key is counted
+        strided(begin + lane, behind, warp::WARP, |i| {
+            own.fetch_add(digit(from.get(i)), 1, Relaxed, Scope::Block);
+        });
+        thread::sync_threads(); // every warp has counted its keys before the counts are added up
+        // Thread t is digit t, whose counters are a column.
+        let (mut total, mut next) = (0, start);
+        let column = if t < DIGITS { WARPS * DIGITS } else { 0 };
+        strided(t, column, DIGITS, |v| total += counters.get(v));
+        next += block_scan::<WARPS>(total, sums).0;
+        strided(t, column, DIGITS, |v| {
+            let found = counters.get(v);
+            counters.set(v, next);
+            next += found;
+        });
+        thread::sync_threads(); // every warp knows where its keys of each digit go
+        strided(begin, behind, warp::WARP, |row| {
+            // A key behind the end counts as the largest: it is the last of its digit, and is not stored.
+            let i = row + lane;
+            let key = if i < behind { from.get(i) } else { u32::LARGEST };
+            let place = rank_row(digit(key), own, lanes);
+            if i < behind {
+                to.set(place, key);
+            }
+        });
+        pass += 1;
+    }
+}
+
+/// Merges the upper half of a sorted run of 12 keys with the lower half of the next one. `two`: both runs. `keys`: the
+/// upper half; then the merged keys.
+#[inline(always)]
+#[track_caller]
+pub fn merge_seam(two: Shared<u32>, keys: &mut [u32; 12]) {
+    let pairs = two.cast::<u64>();
+    [keys[6], keys[7], keys[8], keys[9]] = two.get_pack(3);
+    (keys[10], keys[11]) = (pairs.get(8) as u32, (pairs.get(8) >> 32) as u32);
+    merge_6_6(keys);
+    pairs.set(3, keys[0] as u64 | (keys[1] as u64) << 32);
+    two.set_pack(2, [keys[2], keys[3], keys[4], keys[5]]);
+    two.set_pack(3, [keys[6], keys[7], keys[8], keys[9]]);
+    pairs.set(8, keys[10] as u64 | (keys[11] as u64) << 32);
+}
+
+macro_rules! compare_exchange {
+    ($keys:ident: $($a:literal $b:literal),*) => {$(
+        let (x, y) = ($keys[$a], $keys[$b]);
+        $keys[$a] = x.min(y);
+        $keys[$b] = x.max(y);
+    )*};
+}
+
+/// A sorting network for 12 keys with 41 comparators.
+#[inline(always)]
+#[rustfmt::skip]
+pub fn sort_12<W: Digits>(keys: &mut [W; 12]) {
+    compare_exchange!(keys:
+        0 8, 1 9, 2 10, 3 11, 0 4, 1 5, 2 6, 3 7, 4 8, 5 9, 6 10, 7 11, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 2 8, 3 9, 2 4,
+        3 5, 6 8, 7 9, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 1 8, 3 10, 1 4, 3 6, 5 8, 7 10, 1 2, 3 4, 5 6, 7 8, 9 10);
+}
+
+/// Merges two sorted runs of 6 with 19 comparators.
+#[inline(always)]
+#[rustfmt::skip]
+pub fn merge_6_6<W: Digits>(keys: &mut [W; 12]) {
+    compare_exchange!(keys:
+        2 10, 2 6, 0 8, 4 8, 0 2, 4 6, 8 10, 3 11, 3 7, 1 9, 5 9, 1 3, 5 7, 9 11, 1 2, 3 4, 5 6, 7 8, 9 10);
 }
 
 #[cfg(not(target_os = "cuda"))]

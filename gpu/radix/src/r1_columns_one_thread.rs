@@ -116,14 +116,13 @@ pub mod launches {
     pub static RUNG: Entry<Sort> = rung!("r1_columns_one_thread.rs", [radix_columns_one_thread])
         .with_capacity(columns::CAPACITY)
         .refusing(columns::refuses)
-        .run_by(Sort::narrow(&OneThread));
+        .run_by(Sort::narrow(&Words { scratch: columns::prepare, sort }));
 
-    struct OneThread;
-
-    impl Sorts<u32> for OneThread {
-        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
-            let geometry = columns::geometry(n, options);
-            Ok(unsigned(move |on, keys| on.launch(radix_columns_one_thread, geometry, (keys,))))
-        }
+    /// Sorts `keys` in place.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    pub fn sort(on: &dyn Launcher, keys: Global<u32>, geometry: &mut Geometry) -> Result {
+        on.launch(radix_columns_one_thread, *geometry, (keys,))
     }
 }

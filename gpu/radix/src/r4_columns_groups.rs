@@ -96,14 +96,13 @@ pub mod launches {
     pub static RUNG: Entry<Sort> = rung!("r4_columns_groups.rs", [radix_columns_groups])
         .with_capacity(columns::CAPACITY)
         .refusing(columns::refuses)
-        .run_by(Sort::narrow(&Groups));
+        .run_by(Sort::narrow(&Words { scratch: columns::prepare, sort }));
 
-    struct Groups;
-
-    impl Sorts<u32> for Groups {
-        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
-            let geometry = columns::geometry(n, options);
-            Ok(unsigned(move |on, keys| on.launch(radix_columns_groups, geometry, (keys,))))
-        }
+    /// Sorts `keys` in place.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    pub fn sort(on: &dyn Launcher, keys: Global<u32>, geometry: &mut Geometry) -> Result {
+        on.launch(radix_columns_groups, *geometry, (keys,))
     }
 }

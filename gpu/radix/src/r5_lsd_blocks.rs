@@ -142,28 +142,41 @@ pub mod launches {
     pub static RUNG: Entry<Sort> =
         rung!("r5_lsd_blocks.rs", [radix_lsd_blocks_count, radix_lsd_blocks_scan, radix_lsd_blocks_scatter])
             .with_tiles(&[TILE as u64])
-            .run_by(Sort::both(&LsdBlocks));
+            .run_by(Sort::both(&Words { scratch: scratch::<u32>, sort }, &Words { scratch: scratch::<u64>, sort }));
 
-    struct LsdBlocks;
+    /// The scratch memory.
+    pub struct Memory<W> {
+        /// The table of counts.
+        counts: Scratch<u32>,
+        /// As many keys as there are.
+        other: Scratch<W>,
+    }
 
-    impl<W: Width> Sorts<W> for LsdBlocks
+    /// The scratch memory to sort `n` keys.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn scratch<W: Scalar>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+        Ok(Memory { counts: on.scratch(counts(n))?, other: on.scratch(n)? })
+    }
+
+    /// Sorts `keys` in place.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, memory: &mut Memory<W>) -> Result
     where
         radix_lsd_blocks_count<W>: Kernel<Args = (Global<W>, Global<u32>, u32)>,
         radix_lsd_blocks_scatter<W>: Kernel<Args = (Global<W>, Global<W>, Global<u32>, u32)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let (counts, other) = (on.scratch::<u32>(counts(n))?, on.scratch::<W>(n)?);
-            let (tiles, one) = (Geometry::linear(grid(n), BLOCK), Geometry::linear(1, SCAN_THREADS));
-            Ok(unsigned(move |on, keys| {
-                let (counts, mut from, mut to) = (counts.view(), keys, other.view());
-                for shift in (0..8 * size_of::<W>() as u32).step_by(BITS as usize) {
-                    on.launch(radix_lsd_blocks_count::<W>::default(), tiles, (from, counts, shift))?;
-                    on.launch(radix_lsd_blocks_scan, one, (counts,))?;
-                    on.launch(radix_lsd_blocks_scatter::<W>::default(), tiles, (from, to, counts, shift))?;
-                    (from, to) = (to, from);
-                }
-                Ok(()) // an even number of passes ends where it began
-            }))
+        let (tiles, one) = (Geometry::linear(grid(keys.len()), BLOCK), Geometry::linear(1, SCAN_THREADS));
+        let (counts, mut from, mut to) = (memory.counts.view(), keys, memory.other.view());
+        for shift in (0..8 * size_of::<W>() as u32).step_by(BITS as usize) {
+            on.launch(radix_lsd_blocks_count::<W>::default(), tiles, (from, counts, shift))?;
+            on.launch(radix_lsd_blocks_scan, one, (counts,))?;
+            on.launch(radix_lsd_blocks_scatter::<W>::default(), tiles, (from, to, counts, shift))?;
+            (from, to) = (to, from);
         }
+        Ok(()) // an even number of passes ends where it began
     }
 }

@@ -2,9 +2,9 @@
 //! against the standard library's sort.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
-use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues, Sorts};
+use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues};
 use rungs_common::ladder::{Device, Launcher, Options, Result};
-use rungs_radix::r7_onesweep::launches::Onesweep;
+use rungs_radix::r7_onesweep::launches::{scratch, sort};
 use rungs_radix::r7_onesweep::{self, *};
 use rungs_radix::{Digits, r5_lsd_blocks, r6_lsd_ballot};
 use rungs_testing::{Buffer, Sorting, for_kinds, launch, random, view, with_multiprocessors};
@@ -111,13 +111,13 @@ fn sorts_begin_anew_after_the_last_epoch() {
     for unused in [0, 1, 3] {
         let on = Clears(with_multiprocessors(4), Cell::new(0));
         // Two sorts of four passes.
-        let sort = Onesweep(LAST_EPOCH - unused - 7);
-        let mut launches = Sorts::<u32>::launches(&sort, &on, n, &Options::default()).unwrap();
+        let mut memory = scratch::<u32>(&on, n, &Options::default()).unwrap();
+        memory.epoch = LAST_EPOCH - unused - 7;
         let fresh = on.1.get();
         for run in 0..4 {
             let keys: Vec<u32> = (0..n as u64).map(|i| random(i + (run << 32)) as u32).collect();
             let (mut got, mut want) = (Buffer::new(&keys, 0), keys);
-            launches(&on, Keys { keys: got.view(), order: UNSIGNED }).unwrap();
+            sort(&on, Keys { keys: got.view(), order: UNSIGNED }, &mut memory).unwrap();
             want.sort_unstable();
             assert!(got.slice() == want, "{unused} epochs unused, run {run}");
             got.check_guards("onesweep");

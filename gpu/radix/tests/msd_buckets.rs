@@ -4,7 +4,7 @@
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
 use rungs_common::ladder::sort::Keys;
 use rungs_common::ladder::{Device, Launcher, Options, Result};
-use rungs_radix::r8_msd_buckets::launches::{Plan, RUNG};
+use rungs_radix::r8_msd_buckets::launches::{MAX_KEYS, Plan, RUNG, histogram_shared};
 use rungs_radix::r8_msd_buckets::*;
 use rungs_testing::{Buffer, Sorting, difference, for_kinds, launch, random, with_multiprocessors};
 use simt::Geometry;
@@ -105,9 +105,9 @@ fn partition_in_wide_blocks(keys: &[u32]) {
     (0..256).for_each(|bucket| cursors.slice()[spread(bucket) as usize] = count(bucket));
     let tile = partition_tile(PARTITION_THREADS_WIDE);
     let geometry = Geometry::linear((keys.len() as u32).div_ceil(tile), PARTITION_THREADS_WIDE);
-    let geometry = geometry.shared(partition_shared(PARTITION_THREADS_WIDE));
+    let (geometry, digit) = (geometry.shared(4 * tile), Digit { shift: 24, bits: 8 });
     let none = cursors.view().slice(0, 0);
-    launch(radix_msd_buckets_partition_wide, geometry, (input.view(), output.view(), 24, 8, cursors.view(), 1, none));
+    launch(radix_msd_buckets_partition_wide, geometry, (input.view(), output.view(), digit, cursors.view(), none));
     let (mut want, got) = (keys.to_vec(), output.slice());
     assert!(got.is_sorted_by_key(|key| key >> 24), "keys are in other buckets");
     want.sort_unstable();
@@ -126,7 +126,8 @@ fn kernels_fit_the_shared_memory_of_every_device() {
             let top_bits = plan.first_bits + plan.second_bits;
             assert_eq!(plan.second_bits == 0, top_bits <= 9);
             let threads = if plan.wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS };
-            for bytes in [16 + histogram_shared(top_bits), partition_shared(threads), BUCKET_SORT_SHARED + 128] {
+            let partition = 4 * partition_tile(threads) + 4 * (2048 + 512 + 32);
+            for bytes in [128 + histogram_shared(top_bits), partition, BUCKET_SORT_SHARED + 128] {
                 assert!(bytes <= limit, "n = {n}, {bytes} of {limit} bytes: {plan:?}");
             }
         }

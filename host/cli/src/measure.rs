@@ -177,7 +177,9 @@ pub fn measure_and_keep<'p>(
 pub fn timed(engine: &Engine, prepared: &mut dyn Prepared) -> Result<f64> {
     prepared.restore()?;
     engine.synchronize()?;
-    engine.time(|| prepared.run()).map(|((), ms)| ms)
+    let start = engine.mark()?;
+    prepared.run()?;
+    engine.elapsed_ms(&start, &engine.mark()?)
 }
 
 /// The middle value; of an even number of them the mean of the two in the middle. NaN for none.

@@ -37,7 +37,7 @@ impl Function {
     }
 }
 
-/// One launch: `CUlaunchConfig` with the three attributes that this project uses.
+/// One launch: `CUlaunchConfig` with the two attributes that this project uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
     /// Blocks in x, y and z.
@@ -51,9 +51,6 @@ pub struct Launch {
     /// Programmatic dependent launch: the kernel may start before its predecessor on the stream has ended, and waits
     /// for the predecessor's memory at `griddepcontrol.wait`. Compute capability 9.0 and up, CUDA 11.8 and up.
     pub dependent: bool,
-    /// Blocks of a cluster in x, y and z, each a divisor of the grid's. Compute capability 9.0 and up, CUDA 11.8 and
-    /// up.
-    pub cluster: Option<[u32; 3]>,
     /// Cooperative launch: all blocks run at the same time, or the launch is refused. CUDA 11.8 and up.
     pub together: bool,
 }
@@ -69,13 +66,12 @@ struct Attribute {
 
 impl Attribute {
     const COOPERATIVE: u32 = 2;
-    const CLUSTER_DIMENSION: u32 = 4;
     const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
 
-    /// The attribute whose value begins with `words`; the rest of the value is zero.
-    fn new<const N: usize>(id: u32, words: [u32; N]) -> Self {
+    /// The attribute, set: its value begins with a 1, and the rest is zero.
+    fn set(id: u32) -> Self {
         let mut value = [0; 16];
-        value[..N].copy_from_slice(&words);
+        value[0] = 1;
         Self { id, padding: 0, value }
     }
 }
@@ -343,17 +339,14 @@ pub unsafe fn occupancy(function: Function, threads: u32, shared_bytes: u32) -> 
 /// parameters, in their order (the driver copies the values before this returns); what the kernel then does with
 /// them is as sound as the kernel is, and the memory that it touches outlives it.
 pub unsafe fn launch(function: Function, launch: &Launch, parameters: &mut [*mut c_void]) -> Result<(), Status> {
-    let Launch { grid, block, shared_bytes, stream, dependent, cluster, together } = *launch;
+    let Launch { grid, block, shared_bytes, stream, dependent, together } = *launch;
     let parameters = parameters.as_mut_ptr();
     let mut attributes = Vec::new();
     if dependent {
-        attributes.push(Attribute::new(Attribute::PROGRAMMATIC_STREAM_SERIALIZATION, [1]));
-    }
-    if let Some(cluster) = cluster {
-        attributes.push(Attribute::new(Attribute::CLUSTER_DIMENSION, cluster));
+        attributes.push(Attribute::set(Attribute::PROGRAMMATIC_STREAM_SERIALIZATION));
     }
     if together {
-        attributes.push(Attribute::new(Attribute::COOPERATIVE, [1]));
+        attributes.push(Attribute::set(Attribute::COOPERATIVE));
     }
     if attributes.is_empty() {
         let ([gx, gy, gz], [bx, by, bz], extra) = (grid, block, ptr::null_mut());
@@ -361,7 +354,7 @@ pub unsafe fn launch(function: Function, launch: &Launch, parameters: &mut [*mut
         let code = unsafe { cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared_bytes, stream, parameters, extra) };
         return Status::check(code);
     }
-    // At most three attributes were pushed.
+    // At most two attributes were pushed.
     let attribute_count = attributes.len() as u32;
     let config = Config { grid, block, shared_bytes, stream, attributes: attributes.as_mut_ptr(), attribute_count };
     // SAFETY: as above; the configuration and the attributes that it points to live until the call has returned.

@@ -13,9 +13,6 @@ use std::ffi::c_void;
 /// Shared memory per block, static and dynamic together, that a kernel may use without opting in.
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
-/// Blocks per cluster that every device with clusters supports.
-const MAX_CLUSTER: u32 = 8;
-
 /// Tensor maps that are kept: those of a batch of ten products, and a few more.
 const MAPS: usize = 32;
 
@@ -93,47 +90,14 @@ impl Cuda {
         geometry: &Geometry,
         parameters: &mut [*mut c_void],
     ) -> Result<()> {
-        // SAFETY: as the caller says.
-        unsafe { self.enqueue(kernel, geometry, None, parameters) }
-    }
-
-    /// Enqueues a kernel whose blocks run in clusters of `cluster` blocks in x, y and z, at most 8 in all, each a
-    /// divisor of the grid's. Otherwise as [`Cuda::launch`].
-    ///
-    /// # Errors
-    /// As for [`Cuda::launch`]; [`CudaError::Refused`] also below compute capability 9.0, which has clusters first.
-    ///
-    /// # Safety
-    /// As for [`Cuda::launch`].
-    pub unsafe fn launch_clusters(
-        &self,
-        kernel: &'static str,
-        geometry: &Geometry,
-        cluster: [u32; 3],
-        parameters: &mut [*mut c_void],
-    ) -> Result<()> {
-        // SAFETY: as the caller says.
-        unsafe { self.enqueue(kernel, geometry, Some(cluster), parameters) }
-    }
-
-    /// # Safety
-    /// As for [`Cuda::launch`].
-    unsafe fn enqueue(
-        &self,
-        kernel: &'static str,
-        geometry: &Geometry,
-        cluster: Option<[u32; 3]>,
-        parameters: &mut [*mut c_void],
-    ) -> Result<()> {
         let _current = self.enter()?;
-        let loaded = self.ready(kernel, geometry, cluster)?;
+        let loaded = self.ready(kernel, geometry)?;
         let launch = Launch {
             grid: geometry.grid,
             block: geometry.block,
             shared_bytes: geometry.shared_bytes,
             stream: self.stream_handle(),
             dependent: may_start_early(&loaded, geometry),
-            cluster,
             together: geometry.together,
         };
         // SAFETY: the function's module lives as long as self; parameters and memory are as the caller says.
@@ -182,13 +146,13 @@ impl Cuda {
     /// As for [`Cuda::launch`].
     pub fn prepare(&self, kernel: &'static str, geometry: &Geometry) -> Result<()> {
         let _current = self.enter()?;
-        self.ready(kernel, geometry, None).map(drop)
+        self.ready(kernel, geometry).map(drop)
     }
 
     /// The kernel, loaded and allowed to be launched so.
-    fn ready(&self, kernel: &'static str, geometry: &Geometry, cluster: Option<[u32; 3]>) -> Result<Loaded> {
+    fn ready(&self, kernel: &'static str, geometry: &Geometry) -> Result<Loaded> {
         let loaded = self.loaded(kernel)?;
-        check(&self.gpu.properties, &loaded, geometry, cluster).map_err(|why| CudaError::Refused { kernel, why })?;
+        check(&self.gpu.properties, &loaded, geometry).map_err(|why| CudaError::Refused { kernel, why })?;
         self.allow_shared(kernel, loaded, geometry.shared_bytes)?;
         Ok(loaded)
     }
@@ -225,7 +189,7 @@ impl Cuda {
     /// [`CudaError::Driver`] or [`CudaError::Fault`].
     pub fn occupancy(&self, kernel: &'static str, block: [u32; 3], shared_bytes: u32) -> Result<u32> {
         let _current = self.enter()?;
-        self.ready(kernel, &Geometry { block, ..Geometry::linear(1, 1).shared(shared_bytes) }, None)?;
+        self.ready(kernel, &Geometry { block, ..Geometry::linear(1, 1).shared(shared_bytes) })?;
         let (function, threads) = (self.look_up(kernel)?, block.into_iter().product());
         // SAFETY: the function's module lives as long as self.
         let blocks = unsafe { cuda_driver::occupancy(function, threads, shared_bytes) };
@@ -298,12 +262,7 @@ pub(super) fn may_start_early(kernel: &Loaded, geometry: &Geometry) -> bool {
 }
 
 /// Refuses a launch that exceeds a limit of the device, and names the limit.
-pub(super) fn check(
-    device: &Properties,
-    kernel: &Loaded,
-    geometry: &Geometry,
-    cluster: Option<[u32; 3]>,
-) -> std::result::Result<(), String> {
+pub(super) fn check(device: &Properties, kernel: &Loaded, geometry: &Geometry) -> std::result::Result<(), String> {
     let Geometry { grid, block, shared_bytes, .. } = *geometry;
     for (what, asked, limits) in [("grid", grid, device.max_grid), ("block", block, device.max_block)] {
         for ((axis, asked), limit) in ["x", "y", "z"].into_iter().zip(asked).zip(limits) {
@@ -325,22 +284,6 @@ pub(super) fn check(
             "{shared} bytes of shared memory per block ({fixed} static, {shared_bytes} dynamic) are too many; \
              the device's limit is {limit}"
         ));
-    }
-    cluster.map_or(Ok(()), |cluster| check_cluster(device, grid, cluster))
-}
-
-/// Refuses a launch in clusters that the device does not support.
-fn check_cluster(device: &Properties, grid: [u32; 3], cluster: [u32; 3]) -> std::result::Result<(), String> {
-    let (major, minor) = device.compute_capability;
-    if major < 9 {
-        return Err(format!("clusters need compute capability 9.0; the device has {major}.{minor}"));
-    }
-    let blocks: u64 = cluster.into_iter().map(u64::from).product();
-    if blocks == 0 || blocks > u64::from(MAX_CLUSTER) {
-        return Err(format!("a cluster of {blocks} blocks cannot be launched; the limit is 1 to {MAX_CLUSTER}"));
-    }
-    if grid.into_iter().zip(cluster).any(|(grid, cluster)| grid % cluster != 0) {
-        return Err(format!("a grid of {grid:?} blocks does not divide into clusters of {cluster:?}"));
     }
     Ok(())
 }

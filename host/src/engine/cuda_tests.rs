@@ -23,7 +23,7 @@ fn kernel(max_threads: u32, static_shared: u32) -> Loaded {
 }
 
 fn refusal(geometry: Geometry) -> String {
-    check(&h200(), &kernel(1024, 1024), &geometry, None).unwrap_err()
+    check(&h200(), &kernel(1024, 1024), &geometry).unwrap_err()
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn a_driver_that_does_not_start_is_explained() {
 
 #[test]
 fn a_launch_that_fits_is_not_refused() {
-    let fits = |geometry, cluster| check(&h200(), &kernel(1024, 1024), &geometry, cluster);
-    assert_eq!(fits(Geometry::linear(i32::MAX as u32, 1024), None), Ok(()));
-    assert_eq!(fits(Geometry::linear(1, 1).shared(232_448 - 1024), None), Ok(()));
-    assert_eq!(fits(Geometry::plane((6, 4), (32, 32)), Some([2, 4, 1])), Ok(()));
+    let fits = |geometry| check(&h200(), &kernel(1024, 1024), &geometry);
+    assert_eq!(fits(Geometry::linear(i32::MAX as u32, 1024)), Ok(()));
+    assert_eq!(fits(Geometry::linear(1, 1).shared(232_448 - 1024)), Ok(()));
+    assert_eq!(fits(Geometry::plane((6, 4), (32, 32))), Ok(()));
 }
 
 #[test]
@@ -105,20 +105,8 @@ fn a_refusal_names_the_limit() {
                limit is 232448";
     assert_eq!(refusal(shared), why);
 
-    let bounded = check(&h200(), &kernel(256, 0), &Geometry::linear(1, 512), None).unwrap_err();
+    let bounded = check(&h200(), &kernel(256, 0), &Geometry::linear(1, 512)).unwrap_err();
     assert_eq!(bounded, "a block of 512 threads cannot be launched; the kernel's own limit is 256");
-}
-
-#[test]
-fn clusters_are_checked() {
-    let refusal = |device: &Properties, cluster| {
-        check(device, &kernel(1024, 0), &Geometry::linear(6, 32), Some(cluster)).unwrap_err()
-    };
-    assert_eq!(refusal(&h200(), [4, 1, 1]), "a grid of [6, 1, 1] blocks does not divide into clusters of [4, 1, 1]");
-    assert_eq!(refusal(&h200(), [0, 1, 1]), "a cluster of 0 blocks cannot be launched; the limit is 1 to 8");
-    assert_eq!(refusal(&h200(), [16, 1, 1]), "a cluster of 16 blocks cannot be launched; the limit is 1 to 8");
-    let ampere = Properties { compute_capability: (8, 0), ..h200() };
-    assert_eq!(refusal(&ampere, [2, 1, 1]), "clusters need compute capability 9.0; the device has 8.0");
 }
 
 /// What a program with older PTX alone has on a newer device.

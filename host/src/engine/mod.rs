@@ -439,23 +439,7 @@ impl Engine {
     /// [`Error::Launch`] for a view that is not of live memory of this engine; [`Error::Launch`] or [`Error::Cuda`] if
     /// the launch is refused or, on the simulator, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
-        self.start(&With::new(kernel, args), geometry)
-    }
-
-    fn start(&self, call: &dyn Call, geometry: Geometry) -> Result<()> {
-        if geometry.is_empty() {
-            return Ok(());
-        }
-        let (kernel, mut parameters) = (call.name(), call.parameters());
-        self.check_views(kernel, parameters.views())?;
-        let views = parameters.views().to_vec();
-        self.logged(What::Launch { kernel, geometry, views }, || match &self.0.backend {
-            Backend::Cuda(cuda) => {
-                // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
-                unsafe { Ok(cuda.launch(kernel, &geometry, &mut parameters.pointers())?) }
-            }
-            Backend::Simulator(options) => Ok(simt::sim::enqueue(call, geometry, *options)?),
-        })
+        Ok(self.enqueue(&With::new(kernel, args), geometry)?)
     }
 
     /// Refuses views that are not of a buffer of this engine: a view is copied freely and may outlive its buffer.
@@ -587,14 +571,27 @@ impl Engine {
     /// # Errors
     /// The error of `work`; otherwise as for [`Engine::mark`].
     pub fn logged<R>(&self, what: What, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        if self.0.log.activities.borrow().is_none() {
-            return work();
-        }
-        let start = self.mark()?;
+        let start = self.recorded()?;
         let result = work()?;
-        let end = self.mark()?;
-        self.push(Activity { what, stream: Some(self.0.stream), start, end });
+        self.note(start, || what)?;
         Ok(result)
+    }
+
+    /// A mark before some work on this stream, if somebody records.
+    fn recorded(&self) -> Result<Option<Mark>> {
+        if self.0.log.activities.borrow().is_none() {
+            return Ok(None);
+        }
+        self.mark().map(Some)
+    }
+
+    /// Notes the work on this stream since `start`, if that was [`recorded`](Engine::recorded).
+    fn note(&self, start: Option<Mark>, what: impl FnOnce() -> What) -> Result<()> {
+        if let Some(start) = start {
+            let end = self.mark()?;
+            self.push(Activity { what: what(), stream: Some(self.0.stream), start, end });
+        }
+        Ok(())
     }
 
     /// Notes what the host has done from `start` until now, if somebody records.
@@ -618,7 +615,21 @@ impl Launcher for Engine {
     }
 
     fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> launcher::Result {
-        Ok(self.start(call, geometry)?)
+        if geometry.is_empty() {
+            return Ok(());
+        }
+        let (kernel, mut parameters) = (call.name(), call.parameters());
+        self.check_views(kernel, parameters.views())?;
+        let start = self.recorded()?;
+        match &self.0.backend {
+            Backend::Cuda(cuda) => {
+                // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
+                unsafe { cuda.launch(kernel, &geometry, &mut parameters.pointers()) }.map_err(Error::from)?;
+            }
+            Backend::Simulator(options) => simt::sim::enqueue(call, geometry, *options).map_err(Error::from)?,
+        }
+        let views = || parameters.views().to_vec();
+        Ok(self.note(start, || What::Launch { kernel, geometry, views: views() })?)
     }
 
     fn allocate(&self, bytes: usize) -> launcher::Result<Box<dyn Memory>> {

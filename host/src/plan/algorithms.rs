@@ -10,7 +10,7 @@ use crate::keys::order_of;
 use crate::vec::choice::{self, choose};
 use rungs_kernels::histogram::{self, Key};
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, Sequence, expect_len};
+use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, expect_len, sequence};
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::sorts::by_order::multi_way::launches::{ByOrder, MergeKernels};
@@ -274,7 +274,7 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
             let run: Launches<Ordered<S>> = Box::new(move |on, Ordered { keys, order }| sort(on, (keys, order)));
             Ok(run)
         };
-        Self::new(engine, n, SortBy { order }, move |on| Sequence::new(on, n, make))
+        Self::new(engine, n, SortBy { order }, move |on| sequence(on, n, make))
     }
 
     /// Enqueues a sort of the keys at `keys`, which begin on a multiple of [`SORT_ALIGN`] bytes.

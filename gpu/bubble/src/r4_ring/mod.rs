@@ -230,31 +230,39 @@ pub mod launches {
     //! What the host launches: one kernel, on links that hold nothing.
 
     use super::*;
-    use rungs_common::ladder::sort::{self, *};
+    use rungs_common::ladder::sort::{Sort, Width, Words};
+    use rungs_common::ladder::*;
 
     /// The rung.
-    pub static RUNG: Entry<Sort> =
-        rung!("mod.rs", [bubble_ring]).with_tiles(&[WARP_KEYS as u64]).refusing(refuses).run_by(Sort::both(&Ring));
-
-    struct Ring;
+    pub static RUNG: Entry<Sort> = rung!("mod.rs", [bubble_ring])
+        .with_tiles(&[WARP_KEYS as u64])
+        .refusing(refuses)
+        .run_by(Sort::both(&Words { scratch: scratch::<u32>, sort }, &Words { scratch: scratch::<u64>, sort }));
 
     fn refuses(ask: &Ask) -> Option<String> {
         let (n, most) = (ask.n, capacity(ask.device.multiprocessors));
         (n > most.into()).then(|| format!("{n} keys do not fit the registers of all multiprocessors; {most} do"))
     }
 
-    impl<W: Width> Sorts<W> for Ring
+    /// The links, to sort `n` keys.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn scratch<W: Width>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Scratch<u64>> {
+        on.scratch(link_words::<W>(n))
+    }
+
+    /// Sorts `keys` in place: one launch.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, links: &mut Scratch<u64>) -> Result
     where
         bubble_ring<W>: Kernel<Args = (Global<W>, Global<u64>)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<sort::Keys<W>>> {
-            let links = on.scratch::<u64>(link_words::<W>(n))?;
-            let (blocks, threads) = geometry(n, on.device().multiprocessors);
-            let geometry = Geometry::linear(blocks, threads).together();
-            Ok(unsigned(move |on, keys| {
-                on.clear(links.view())?;
-                on.launch(bubble_ring::<W>::default(), geometry, (keys, links.view()))
-            }))
-        }
+        let (blocks, threads) = geometry(keys.len(), on.device().multiprocessors);
+        let geometry = Geometry::linear(blocks, threads).together();
+        on.clear(links.view())?;
+        on.launch(bubble_ring::<W>::default(), geometry, (keys, links.view()))
     }
 }

@@ -63,6 +63,6 @@ impl Entry<Cubes> {
     /// None.
     pub fn adder(&self, on: &dyn Launcher) -> Result<Sequence<(Values, Plan)>> {
         let run = self.run;
-        Sequence::new(on, 0, move |_| Ok(Box::new(move |on, (values, plan)| run.launch(on, plan, values))))
+        sequence(on, 0, move |_| Ok(Box::new(move |on, (values, plan)| run.launch(on, plan, values))))
     }
 }

@@ -46,6 +46,6 @@ impl Entry<&'static dyn Histogram> {
             return Err(Failed::Unsuitable(format!("a histogram has 1 to {MAX_BINS} bins, not {bins}")));
         }
         let run = self.run;
-        Sequence::new(on, bins, move |on| Counts::<K>::launches(run, on, bins))
+        sequence(on, bins, move |on| Counts::<K>::launches(run, on, bins))
     }
 }

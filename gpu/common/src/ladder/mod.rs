@@ -1,6 +1,6 @@
 //! Rungs (file, kernels, launches) and the ladders that they form.
 //!
-//! A rung's launches are below its kernels, as an implementation of the trait of its kind:
+//! A rung's launches are below its kernels, as functions ([`sort`]) or as an implementation of the trait of its kind:
 //!
 //! | kind | task of a rung |
 //! | --- | --- |
@@ -13,9 +13,11 @@
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
 //!
-//! A trait has one method that allocates the rung's scratch memory and returns [`Launches`], which can be run any
-//! number of times (rungs of [`cubes`] and [`saxpy`] need no memory and launch directly). Tests, the program and the
-//! library run them through [`Sequence`].
+//! A rung that sorts has a function that enqueues its launches, and one that takes the scratch memory for them. A row
+//! of data ([`Functions`], [`sort::Words`]) names both. The trait of another kind has one method that allocates the
+//! rung's scratch memory and returns [`Launches`], which can be run any number of times (rungs of [`cubes`] and
+//! [`saxpy`] need no memory and launch directly). Tests, the program and the library run all of them through
+//! [`Sequence`].
 
 pub mod cubes;
 pub mod histogram;
@@ -96,6 +98,94 @@ impl Ask {
 /// The launches of a rung, with the scratch memory that they need. They run on the machine that they were made on.
 pub type Launches<A> = Box<dyn FnMut(&dyn Launcher, A) -> Result>;
 
+/// The functions of a rung, as a row of data: what it enqueues for arguments of type `A`, and its scratch memory `M`.
+pub struct Functions<A, M> {
+    /// Takes the scratch memory for a number of elements.
+    pub scratch: fn(&dyn Launcher, u32, &Options) -> Result<M>,
+    /// Enqueues the launches. It allocates nothing.
+    pub run: fn(&dyn Launcher, A, &mut M) -> Result,
+}
+
+/// The functions of a rung, whatever its scratch memory.
+pub trait Runs<A>: Sync {
+    /// Takes the scratch memory for `n` elements.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] beyond a limit of the rung; [`Failed::Machine`] if there is no memory.
+    fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<A>>;
+}
+
+impl<A: Lengths + 'static, M: 'static> Runs<A> for Functions<A, M> {
+    fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<A>> {
+        let scratch = self.scratch;
+        Ok(Box::new(Prepared::new(on, n, move |on| scratch(on, n, &options), self.run)?))
+    }
+}
+
+/// A rung's launches, ready to be run again and again on one machine.
+pub type Sequence<A> = Box<dyn Ready<A>>;
+
+/// Launches with their scratch memory.
+pub trait Ready<A> {
+    /// Enqueues all launches, on the machine that the scratch memory is of.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] for views of other lengths, and for arguments that the rung does not take;
+    /// [`Failed::Machine`] if a launch fails or, after a run that failed, an allocation.
+    fn run(&mut self, on: &dyn Launcher, args: A) -> Result;
+}
+
+/// A sequence for arguments of `n` elements. `make` allocates the scratch memory.
+///
+/// # Errors
+/// Those of `make`.
+pub fn sequence<A: Lengths + 'static>(
+    on: &dyn Launcher,
+    n: u32,
+    make: impl Fn(&dyn Launcher) -> Result<Launches<A>> + 'static,
+) -> Result<Sequence<A>> {
+    let run: Enqueue<A, Launches<A>> = |on, args, launches| launches(on, args);
+    Ok(Box::new(Prepared::new(on, n, make, run)?))
+}
+
+/// Enqueues launches, with scratch memory `M`.
+type Enqueue<A, M> = fn(&dyn Launcher, A, &mut M) -> Result;
+
+/// Launches for `n` elements, with their scratch memory.
+///
+/// Many rungs leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is
+/// freed and the next run takes fresh memory.
+struct Prepared<M, F> {
+    n: u32,
+    scratch: Take<M>,
+    memory: Option<M>,
+    run: F,
+}
+
+/// Takes scratch memory.
+type Take<M> = Box<dyn Fn(&dyn Launcher) -> Result<M>>;
+
+impl<M, F> Prepared<M, F> {
+    fn new(on: &dyn Launcher, n: u32, scratch: impl Fn(&dyn Launcher) -> Result<M> + 'static, run: F) -> Result<Self> {
+        Ok(Self { n, memory: Some(scratch(on)?), scratch: Box::new(scratch), run })
+    }
+
+    /// The scratch memory for a run, which puts it back if it does not fail. Refuses arguments of other lengths.
+    fn memory(&mut self, on: &dyn Launcher, args: &impl Lengths) -> Result<M> {
+        args.check(self.n)?;
+        self.memory.take().map_or_else(|| (self.scratch)(on), Ok)
+    }
+}
+
+impl<A: Lengths, M> Ready<A> for Prepared<M, Enqueue<A, M>> {
+    fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
+        let mut memory = self.memory(on, &args)?;
+        (self.run)(on, args, &mut memory)?;
+        self.memory = Some(memory);
+        Ok(())
+    }
+}
+
 /// Arguments of [`Launches`] made for a number of elements.
 pub trait Lengths {
     /// Refuses views of other lengths.
@@ -125,47 +215,4 @@ pub fn expect_aligned<T: Scalar>(what: &str, view: Global<T>) -> Result {
         return Ok(());
     }
     Err(Failed::Unsuitable(format!("{what} begin on a multiple of 16 bytes for this rung; copy them, or take another")))
-}
-
-/// A rung's launches, ready to be run again and again on one machine.
-///
-/// Many rungs leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is
-/// freed and the next run allocates fresh memory.
-pub struct Sequence<A> {
-    n: u32,
-    launches: Option<Launches<A>>,
-    make: Make<A>,
-}
-
-/// Allocates the scratch memory of a sequence, and allocates it anew after a run that failed.
-type Make<A> = Box<dyn Fn(&dyn Launcher) -> Result<Launches<A>>>;
-
-impl<A: Lengths> Sequence<A> {
-    /// A sequence for arguments of `n` elements. `make` allocates the scratch memory.
-    ///
-    /// # Errors
-    /// Those of `make`.
-    pub fn new(
-        on: &dyn Launcher,
-        n: u32,
-        make: impl Fn(&dyn Launcher) -> Result<Launches<A>> + 'static,
-    ) -> Result<Self> {
-        Ok(Self { n, launches: Some(make(on)?), make: Box::new(make) })
-    }
-
-    /// Enqueues all launches, on the machine that the sequence was made on.
-    ///
-    /// # Errors
-    /// [`Failed::Unsuitable`] for views of other lengths; [`Failed::Machine`] if a launch fails or, after a
-    /// run that failed, an allocation.
-    pub fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
-        args.check(self.n)?;
-        let mut launches = match self.launches.take() {
-            Some(launches) => launches,
-            None => (self.make)(on)?,
-        };
-        launches(on, args)?;
-        self.launches = Some(launches);
-        Ok(())
-    }
 }

@@ -67,6 +67,6 @@ impl Entry<&'static dyn Reduce> {
         dyn Reduce: Reduces<T>,
     {
         let run = self.run;
-        Sequence::new(on, n, move |on| Reduces::<T>::launches(run, on, n, operation))
+        sequence(on, n, move |on| Reduces::<T>::launches(run, on, n, operation))
     }
 }

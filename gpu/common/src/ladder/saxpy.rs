@@ -39,6 +39,6 @@ impl Entry<Axpy> {
     /// None.
     pub fn adder(&self, on: &dyn Launcher) -> Result<Sequence<Vectors>> {
         let run = self.run;
-        Sequence::new(on, 0, move |_| Ok(Box::new(move |on, vectors| run.launch(on, vectors))))
+        sequence(on, 0, move |_| Ok(Box::new(move |on, vectors| run.launch(on, vectors))))
     }
 }

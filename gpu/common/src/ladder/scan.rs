@@ -71,6 +71,6 @@ impl Entry<&'static dyn Scan> {
     {
         let run = self.run;
         self.rung.check(&Ask::of::<T>(on, n))?;
-        Sequence::new(on, n, move |on| Scans::<T>::launches(run, on, n, operation))
+        sequence(on, n, move |on| Scans::<T>::launches(run, on, n, operation))
     }
 }

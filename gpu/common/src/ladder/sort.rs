@@ -3,7 +3,6 @@
 pub use super::*;
 use crate::encode::{self, keys_decode, keys_encode};
 use crate::keys::{self, Key, Word};
-use crate::order::LowHalfDown;
 
 /// Keys to sort in place, as words.
 #[derive(Clone, Copy)]
@@ -38,33 +37,55 @@ impl Lengths for Pairs {
     }
 }
 
-/// A rung that sorts words of one width.
-pub trait Sorts<W>: Sync {
-    /// The launches that sort `n` keys in place; takes their scratch memory.
-    ///
-    /// # Errors
-    /// [`Failed::Unsuitable`] beyond a limit of the rung; [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>>;
+/// The functions of a rung that sorts unsigned words, as a row of data. Other keys are mapped to such words, sorted,
+/// and mapped back: that is two more launches than the heads of the rungs count.
+pub struct Words<W, M = ()> {
+    /// Takes the scratch memory for a number of keys.
+    pub scratch: fn(&dyn Launcher, u32, &Options) -> Result<M>,
+    /// Enqueues the launches that sort `keys` in place. It allocates nothing.
+    pub sort: fn(&dyn Launcher, Global<W>, &mut M) -> Result,
 }
 
-/// A rung that sorts keys of 32 bits, each with a value of 32 bits. Equal keys keep their order.
-pub trait SortsPairs: Sync {
-    /// The launches that sort `n` keys in place and move the value of each key with it; takes their scratch memory.
-    ///
-    /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Pairs>>;
+/// The scratch memory of a rung that needs none.
+///
+/// # Errors
+/// None.
+pub fn no_scratch(_: &dyn Launcher, _: u32, _: &Options) -> Result {
+    Ok(())
 }
 
-/// The kinds of keys that a rung sorts.
+impl<W: Width, M: 'static> Runs<Keys<W>> for Words<W, M> {
+    fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<Keys<W>>> {
+        let scratch = self.scratch;
+        Ok(Box::new(Prepared::new(on, n, move |on| scratch(on, n, &options), self.sort)?))
+    }
+}
+
+impl<W: Width, M> Ready<Keys<W>> for Prepared<M, Enqueue<Global<W>, M>> {
+    fn run(&mut self, on: &dyn Launcher, keys: Keys<W>) -> Result {
+        let mut memory = self.memory(on, &keys)?;
+        let mapped = keys.order != keys::UNSIGNED;
+        if mapped {
+            W::encode_all(on, keys)?;
+        }
+        (self.run)(on, keys.keys, &mut memory)?;
+        if mapped {
+            W::decode_all(on, keys)?;
+        }
+        self.memory = Some(memory);
+        Ok(())
+    }
+}
+
+/// The kinds of keys that a rung sorts, and the functions that sort them.
 #[derive(Clone, Copy)]
 pub struct Sort {
     /// Keys of 32 bits, if the rung sorts them without values.
-    pub narrow: Option<&'static dyn Sorts<u32>>,
+    pub narrow: Option<&'static dyn Runs<Keys<u32>>>,
     /// Keys of 64 bits, if the rung sorts them.
-    pub wide: Option<&'static dyn Sorts<u64>>,
-    /// Keys of 32 bits with values of 32 bits, if the rung sorts them.
-    pub pairs: Option<&'static dyn SortsPairs>,
+    pub wide: Option<&'static dyn Runs<Keys<u64>>>,
+    /// Keys of 32 bits with values of 32 bits, if the rung sorts them. Equal keys keep their order.
+    pub pairs: Option<&'static dyn Runs<Pairs>>,
     /// Keys of 32 bits by a weak order, if the rung takes any order.
     pub low_half: Option<ByLowHalf>,
 }
@@ -72,49 +93,36 @@ pub struct Sort {
 /// A sort of keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown), the weak order that is measured.
 #[derive(Clone, Copy)]
 pub struct ByLowHalf {
-    /// The launches for a number of keys.
-    pub launches: LowHalf<u32>,
+    /// The functions, which do not look at [`Keys::order`].
+    pub sort: &'static dyn Runs<Keys<u32>>,
     /// Whether equivalent keys keep their order.
     pub stable: bool,
 }
 
 impl Sort {
     /// Keys of 32 and of 64 bits, without values.
-    pub const fn both<R: Sorts<u32> + Sorts<u64>>(rung: &'static R) -> Self {
-        Self { narrow: Some(rung), wide: Some(rung), pairs: None, low_half: None }
+    pub const fn both(narrow: &'static dyn Runs<Keys<u32>>, wide: &'static dyn Runs<Keys<u64>>) -> Self {
+        Self { narrow: Some(narrow), wide: Some(wide), pairs: None, low_half: None }
     }
 
     /// Keys of 32 bits, without values.
-    pub const fn narrow<R: Sorts<u32>>(rung: &'static R) -> Self {
-        Self { narrow: Some(rung), wide: None, pairs: None, low_half: None }
+    pub const fn narrow(narrow: &'static dyn Runs<Keys<u32>>) -> Self {
+        Self { narrow: Some(narrow), wide: None, pairs: None, low_half: None }
     }
 
     /// Pairs alone.
-    pub const fn pairs<R: SortsPairs>(rung: &'static R) -> Self {
-        Self { narrow: None, wide: None, pairs: Some(rung), low_half: None }
-    }
-
-    /// The same kinds, and pairs.
-    pub const fn with_pairs<R: SortsPairs>(self, rung: &'static R) -> Self {
-        Self { pairs: Some(rung), ..self }
-    }
-
-    /// The same kinds, and keys by a weak order.
-    pub const fn by_low_half(self, sort: ByLowHalf) -> Self {
-        Self { low_half: Some(sort), ..self }
+    pub const fn pairs(pairs: &'static dyn Runs<Pairs>) -> Self {
+        Self { narrow: None, wide: None, pairs: Some(pairs), low_half: None }
     }
 }
 
-/// The launches that sort a number of keys of type `W` by [`LowHalfDown`].
-pub type LowHalf<W> = fn(&dyn Launcher, u32) -> Result<Launches<(Global<W>, LowHalfDown)>>;
-
 /// A width of keys: `u32` or `u64`.
 pub trait Width: Word + Key {
-    /// The launches for keys of this width, if the rung sorts them.
-    fn of(sort: &Sort) -> Option<&'static dyn Sorts<Self>>;
+    /// The functions for keys of this width, if the rung sorts them.
+    fn of(sort: &Sort) -> Option<&'static dyn Runs<Keys<Self>>>;
 
-    /// The sort of keys of this width by a weak order, made of one of words of 32 bits, if the rung has one.
-    fn by_low_half(sort: &Sort) -> Option<LowHalf<Self>>;
+    /// The functions for keys of this width by the weak order that is measured, if the rung has them.
+    fn by_low_half(sort: &Sort) -> Option<&'static dyn Runs<Keys<Self>>>;
 
     /// Maps each key to a word of the same order, in place.
     ///
@@ -132,11 +140,11 @@ pub trait Width: Word + Key {
 macro_rules! widths {
     ($($W:ty: |$sort:ident| $of:expr, |$with:pat_param| $low_half:expr;)*) => {$(
         impl Width for $W {
-            fn of($sort: &Sort) -> Option<&'static dyn Sorts<Self>> {
+            fn of($sort: &Sort) -> Option<&'static dyn Runs<Keys<Self>>> {
                 $of
             }
 
-            fn by_low_half($with: &Sort) -> Option<LowHalf<Self>> {
+            fn by_low_half($with: &Sort) -> Option<&'static dyn Runs<Keys<Self>>> {
                 $low_half
             }
 
@@ -151,7 +159,7 @@ macro_rules! widths {
     )*};
 }
 widths! {
-    u32: |sort| sort.narrow, |sort| sort.low_half.map(|sort| sort.launches);
+    u32: |sort| sort.narrow, |sort| sort.low_half.map(|by| by.sort);
     u64: |sort| sort.wide, |_| None;
 }
 
@@ -166,22 +174,19 @@ impl Entry<Sort> {
             return Err(Failed::Unsuitable(format!("{name} does not sort keys of {bits} bits without values")));
         };
         self.rung.check(&Ask { options, ..Ask::of::<W>(on, n) })?;
-        Sequence::new(on, n, move |on| sorts.launches(on, n, &options))
+        sorts.prepare(on, n, options)
     }
 
-    /// The rung ready to sort `n` keys of 32 bits by [`LowHalfDown`].
+    /// The rung ready to sort `n` keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown).
     ///
     /// # Errors
     /// [`Failed::Unsuitable`] if the rung sorts by the order of words alone; [`Failed::Machine`] if there is no memory.
     pub fn low_half_sorter<W: Width>(&self, on: &dyn Launcher, n: u32) -> Result<Sequence<Keys<W>>> {
-        let Some(launches) = W::by_low_half(&self.run) else {
+        let Some(sorts) = W::by_low_half(&self.run) else {
             return Err(Failed::Unsuitable(format!("{} does not sort such keys by their low half", self.rung.name)));
         };
         self.rung.check(&Ask::of::<W>(on, n))?;
-        Sequence::new(on, n, move |on| {
-            let mut sort = launches(on, n)?;
-            Ok(Box::new(move |on, keys: Keys<W>| sort(on, (keys.keys, LowHalfDown))))
-        })
+        sorts.prepare(on, n, Options::default())
     }
 
     /// The rung ready to sort `n` keys with values.
@@ -193,19 +198,6 @@ impl Entry<Sort> {
             return Err(Failed::Unsuitable(format!("{} sorts keys without values", self.rung.name)));
         };
         self.rung.check(&Ask::of::<u32>(on, n))?;
-        Sequence::new(on, n, move |on| sorts.launches(on, n))
+        sorts.prepare(on, n, Options::default())
     }
-}
-
-/// Launches that sort keys of any order, from launches that sort unsigned words: keys are mapped to such words, sorted,
-/// and mapped back. For keys that are not unsigned that is two more launches than the heads of the rungs count.
-pub fn unsigned<W: Width>(mut sort: impl FnMut(&dyn Launcher, Global<W>) -> Result + 'static) -> Launches<Keys<W>> {
-    Box::new(move |on, keys| {
-        if keys.order == keys::UNSIGNED {
-            return sort(on, keys.keys);
-        }
-        W::encode_all(on, keys)?;
-        sort(on, keys.keys)?;
-        W::decode_all(on, keys)
-    })
 }

@@ -253,6 +253,6 @@ impl Multiplier for Entry<Matmul> {
         self.rung.check(&Ask::of::<T>(on, 0))?;
         let (run, name) = (self.run, self.rung.name);
         let none = move || Err(Failed::Unsuitable(format!("{name} does not multiply matrices of {}", T::NAME)));
-        Sequence::new(on, 0, move |on| T::launches(run, on, sizes).unwrap_or_else(none))
+        sequence(on, 0, move |on| T::launches(run, on, sizes).unwrap_or_else(none))
     }
 }

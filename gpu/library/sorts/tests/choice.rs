@@ -2,13 +2,13 @@
 //! the standard library's sort, and which way the keys went.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_common::ladder::sort::{Keys, Sorts};
-use rungs_common::ladder::{Device, Launcher, Launches, Options, Result};
+use rungs_common::ladder::sort::Keys;
+use rungs_common::ladder::{Device, Launcher, Result};
 use rungs_sorts::buckets::launches::Plan;
 use rungs_sorts::digits::LAST_EPOCH;
 use rungs_sorts::either::choice::Choice;
 use rungs_sorts::either::many::{CHOICE_WORDS, FROM_LAST, SAMPLED};
-use rungs_sorts::either::many_launches::Many;
+use rungs_sorts::either::many_launches::{Many, Sorter};
 use rungs_testing::{Buffer, difference, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -24,9 +24,9 @@ const MOST: u64 = 384 * 12 - 31;
 
 /// A sort of `n` keys by way of buckets that are told apart by so many bits.
 fn many(n: usize, (first_bits, second_bits): (u32, u32)) -> Many {
-    let usual = Many::new(n as u32, MAX_SHARED, 1);
+    let usual = Many::new(n as u32, MAX_SHARED);
     let buckets = Plan { first_bits, second_bits, ..usual.buckets };
-    Many { buckets, choice: Choice::new(n as u32, second_bits != 0), ..usual }
+    Many { buckets, choice: Choice::new(n as u32, second_bits != 0) }
 }
 
 /// A machine that remembers where the words of the choice are, and how often memory is cleared.
@@ -94,18 +94,18 @@ use Way::{Buckets, FromLast};
 /// A sort, and the machine that it is for.
 struct Sequence<'a> {
     on: &'a Seeing,
-    launches: Launches<Keys<u32>>,
+    sorter: Sorter,
 }
 
 impl<'a> Sequence<'a> {
     fn new(on: &'a Seeing, many: &Many) -> Self {
-        Self { on, launches: many.launches(on, many.buckets.n, &Options::default()).unwrap() }
+        Self { on, sorter: Sorter::new(on, many).unwrap() }
     }
 
     /// Sorts, compares, and tells which way the keys went.
     fn sort(&mut self, what: &str, keys: &[u32], order: u32) -> Way {
         let mut got = Buffer::new(keys, 0);
-        (self.launches)(self.on, Keys { keys: got.view(), order }).unwrap_or_else(|e| panic!("{what}: {e}"));
+        self.sorter.sort(self.on, Keys { keys: got.view(), order }).unwrap_or_else(|e| panic!("{what}: {e}"));
         got.check_guards(what);
         if let Some(difference) = difference(keys, got.slice(), order) {
             panic!("{what}, n = {}, order {order}: {difference}", keys.len());
@@ -171,7 +171,8 @@ fn both_ways_sort_any_number_of_keys() {
                 let on = Seeing::new(multiprocessors);
                 let mut sequence = Sequence::new(&on, &many(n as usize, partitions));
                 if n == 0 {
-                    (sequence.launches)(&on, Keys { keys: Buffer::new(&[], 0).view(), order: UNSIGNED }).unwrap();
+                    let keys = Keys { keys: Buffer::new(&[], 0).view(), order: UNSIGNED };
+                    sequence.sorter.sort(&on, keys).unwrap();
                     continue;
                 }
                 for name in ["uniform", "equal", "one digit", "low bits", "zipf"] {
@@ -258,8 +259,8 @@ fn sorts_begin_anew_after_the_last_epoch() {
     for unused in [0, 1, 3] {
         let on = Seeing::new(4);
         // Two sorts of four passes.
-        let many = Many { epoch: LAST_EPOCH - unused - 7, ..many(n, PARTITIONS[1]) };
-        let mut sequence = Sequence::new(&on, &many);
+        let mut sequence = Sequence::new(&on, &many(n, PARTITIONS[1]));
+        sequence.sorter.epoch = LAST_EPOCH - unused - 7;
         let fresh = on.clears.get();
         for run in 0..4u64 {
             // Most keys share the top bits, and keys differ in all digits.

@@ -2,11 +2,11 @@
 //! library's sort.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_common::ladder::sort::{Keys, Sorts};
+use rungs_common::ladder::sort::Keys;
 use rungs_common::ladder::{Device, Launcher, Options, Result};
 use rungs_radix::r7_onesweep::{LAST_EPOCH, pass_tile};
 use rungs_sorts::either::ONE_BLOCK;
-use rungs_sorts::either::launches::{Either, RUNG};
+use rungs_sorts::either::launches::{self, RUNG, scratch, sort};
 use rungs_testing::{Buffer, Sorting, for_kinds, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -86,14 +86,15 @@ fn sorts_begin_anew_after_the_last_epoch() {
     for unused in [0, 1, 3] {
         let on = Clears(with_multiprocessors(4), Cell::new(0));
         // Two sorts of four passes.
-        let sort = Either(LAST_EPOCH - unused - 7);
-        let mut launches = Sorts::<u32>::launches(&sort, &on, n, &Options::default()).unwrap();
+        let mut memory = scratch(&on, n, &Options::default()).unwrap();
+        let launches::Memory::Few(sorter) = &mut memory else { panic!("{n} keys are few") };
+        sorter.epoch = LAST_EPOCH - unused - 7;
         let fresh = on.1.get();
         for run in 0..4 {
             // Keys that are sorted from the last digit on: all are in one bucket.
             let keys: Vec<u32> = (0..n as u64).map(|i| random(i + (run << 32)) as u32 >> 8).collect();
             let (mut got, mut want) = (Buffer::new(&keys, 0), keys);
-            launches(&on, Keys { keys: got.view(), order: UNSIGNED }).unwrap();
+            sort(&on, Keys { keys: got.view(), order: UNSIGNED }, &mut memory).unwrap();
             want.sort_unstable();
             assert!(got.slice() == want, "{unused} epochs unused, run {run}");
             got.check_guards("either");

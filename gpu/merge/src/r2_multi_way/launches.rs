@@ -25,9 +25,7 @@ pub static RUNG: Entry<Sort> = rung!(
     ]
 )
 .with_tiles(&[SMALL_TILE])
-.run_by(Sort::both(&MultiWay));
-
-struct MultiWay;
+.run_by(Sort::both(&Words { scratch: scratch::<u32>, sort }, &Words { scratch: scratch::<u64>, sort }));
 
 /// The arguments of a kernel that sorts tiles: input, output.
 pub type TileArgs<K> = (Global<K>, Global<K>);
@@ -36,7 +34,30 @@ type SplitArgs<K> = (Global<K>, u32, u32, u32, Global<u32>);
 /// Those of one that merges: input, output, keys per run, parts per group, splits.
 type MergeArgs<K> = (Global<K>, Global<K>, u32, u32, Global<u32>);
 
-impl<W: Width> Sorts<W> for MultiWay
+/// What is launched, and the memory that it needs beside the keys.
+pub struct Memory<W> {
+    plan: Plan,
+    /// Where the parts of a pass begin, unless its blocks find that themselves.
+    splits: Scratch<u32>,
+    /// As many keys as there are.
+    other: Scratch<W>,
+}
+
+/// The scratch memory to sort `n` keys.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch<W: Width>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+    let plan = Plan::new::<W>(n);
+    let words = if plan.fused { 0 } else { plan.passes.iter().map(|p| p.blocks * p.ways).max().unwrap_or(0) };
+    Ok(Memory { plan, splits: on.scratch(words)?, other: on.scratch(n)? })
+}
+
+/// Sorts `keys` in place.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, memory: &mut Memory<W>) -> Result
 where
     merge_multi_way_tile<W>: Kernel<Args = TileArgs<W>>,
     merge_multi_way_small_tile<W>: Kernel<Args = TileArgs<W>>,
@@ -46,45 +67,39 @@ where
     merge_multi_way_merge8<W>: Kernel<Args = MergeArgs<W>>,
     merge_multi_way_small_merge<W>: Kernel<Args = MergeArgs<W>>,
 {
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let plan = Plan::new::<W>(n);
-        let words = if plan.fused { 0 } else { plan.passes.iter().map(|p| p.blocks * p.ways).max().unwrap_or(0) };
-        let (splits, other) = (on.scratch::<u32>(words)?, on.scratch(n)?);
-        Ok(unsigned(move |on, keys| {
-            let tiles = |on: &dyn Launcher, from, to| {
-                let shared = tile_shared::<W>(plan.tile);
-                let geometry = |threads| Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping();
-                match plan.small {
-                    true => on.launch(merge_multi_way_small_tile::<W>::default(), geometry(SMALL_BLOCK), (from, to)),
-                    false => on.launch(merge_multi_way_tile::<W>::default(), geometry(BLOCK), (from, to)),
-                }
-            };
-            let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
-                let &Pass { run, ways, parts, blocks } = pass;
-                let splits = splits.view().slice(0, if plan.fused { 0 } else { blocks * ways });
-                if !plan.fused {
-                    let args = (from, run, parts, part_keys(ways, BLOCK, keys_of::<W>(KEYS)), splits);
-                    let geometry = Geometry::linear(blocks.div_ceil(SPLIT_BLOCK / simt::warp::WARP), SPLIT_BLOCK);
-                    match ways {
-                        4 => on.launch(merge_multi_way_split4::<W>::default(), geometry.overlapping(), args)?,
-                        _ => on.launch(merge_multi_way_split8::<W>::default(), geometry.overlapping(), args)?,
-                    }
-                }
-                let args = (from, to, run, parts, splits);
-                let geometry = |threads, keys| {
-                    let shared = tile_shared::<W>(threads * keys_of::<W>(keys));
-                    Geometry::linear(blocks, threads).shared(shared).overlapping()
-                };
-                let small = geometry(SMALL_BLOCK, SMALL_MERGE_KEYS);
-                match (plan.small, ways) {
-                    (true, _) => on.launch(merge_multi_way_small_merge::<W>::default(), small, args),
-                    (false, 4) => on.launch(merge_multi_way_merge4::<W>::default(), geometry(BLOCK, KEYS), args),
-                    (false, _) => on.launch(merge_multi_way_merge8::<W>::default(), geometry(BLOCK, KEYS), args),
-                }
-            };
-            sort_by_passes(on, [keys, other.view()], &plan.passes, tiles, merge)
-        }))
-    }
+    let (n, Memory { plan, splits, other }) = (keys.len(), memory);
+    let tiles = |on: &dyn Launcher, from, to| {
+        let shared = tile_shared::<W>(plan.tile);
+        let geometry = |threads| Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping();
+        match plan.small {
+            true => on.launch(merge_multi_way_small_tile::<W>::default(), geometry(SMALL_BLOCK), (from, to)),
+            false => on.launch(merge_multi_way_tile::<W>::default(), geometry(BLOCK), (from, to)),
+        }
+    };
+    let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
+        let &Pass { run, ways, parts, blocks } = pass;
+        let splits = splits.view().slice(0, if plan.fused { 0 } else { blocks * ways });
+        if !plan.fused {
+            let args = (from, run, parts, part_keys(ways, BLOCK, keys_of::<W>(KEYS)), splits);
+            let geometry = Geometry::linear(blocks.div_ceil(SPLIT_BLOCK / simt::warp::WARP), SPLIT_BLOCK);
+            match ways {
+                4 => on.launch(merge_multi_way_split4::<W>::default(), geometry.overlapping(), args)?,
+                _ => on.launch(merge_multi_way_split8::<W>::default(), geometry.overlapping(), args)?,
+            }
+        }
+        let args = (from, to, run, parts, splits);
+        let geometry = |threads, keys| {
+            let shared = tile_shared::<W>(threads * keys_of::<W>(keys));
+            Geometry::linear(blocks, threads).shared(shared).overlapping()
+        };
+        let small = geometry(SMALL_BLOCK, SMALL_MERGE_KEYS);
+        match (plan.small, ways) {
+            (true, _) => on.launch(merge_multi_way_small_merge::<W>::default(), small, args),
+            (false, 4) => on.launch(merge_multi_way_merge4::<W>::default(), geometry(BLOCK, KEYS), args),
+            (false, _) => on.launch(merge_multi_way_merge8::<W>::default(), geometry(BLOCK, KEYS), args),
+        }
+    };
+    sort_by_passes(on, [keys, other.view()], &plan.passes, tiles, merge)
 }
 
 /// Keys of type `K` per thread, where a thread has so many of 32 bits.

@@ -12,48 +12,60 @@ use rungs_common::ladder::sort::*;
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!("mod.rs", [merge_all_runs_tile, merge_all_runs_few, merge_all_runs_many])
     .with_capacity(MOST as u64)
-    .run_by(Sort::both(&AllRuns));
-
-struct AllRuns;
+    .run_by(Sort::both(&Words { scratch: scratch::<u32>, sort }, &Words { scratch: scratch::<u64>, sort }));
 
 /// The arguments of a merge: input, output, keys per run, samples per run.
 type MergeArgs<K> = (Global<K>, Global<K>, u32, u32);
 
-impl<W: Width> Sorts<W> for AllRuns
+/// What is launched, and the memory that it needs beside the keys.
+pub struct Memory<W> {
+    plan: Plan,
+    /// As many keys as there are.
+    other: Scratch<W>,
+}
+
+/// The scratch memory to sort `n` keys.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch<W: Width>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+    Ok(Memory { plan: Plan::new::<W>(n, on.device().multiprocessors), other: on.scratch(n)? })
+}
+
+/// Sorts `keys` in place.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sort<W: Width>(on: &dyn Launcher, keys: Global<W>, memory: &mut Memory<W>) -> Result
 where
     merge_multi_way_small_tile<W>: Kernel<Args = TileArgs<W>>,
     merge_all_runs_tile<W>: Kernel<Args = TileArgs<W>>,
     merge_all_runs_few<W>: Kernel<Args = MergeArgs<W>>,
     merge_all_runs_many<W>: Kernel<Args = MergeArgs<W>>,
 {
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let plan = Plan::new::<W>(n, on.device().multiprocessors);
-        let other = on.scratch(n)?;
-        Ok(unsigned(move |on, keys| {
-            let tiles = |on: &dyn Launcher, from, to| {
-                let shared = tile_shared::<W>(plan.tile);
-                let geometry = |threads| Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping();
-                match plan.small {
-                    true => on.launch(merge_multi_way_small_tile::<W>::default(), geometry(SMALL_BLOCK), (from, to)),
-                    false => on.launch(merge_all_runs_tile::<W>::default(), geometry(TILE_BLOCK), (from, to)),
-                }
-            };
-            let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
-                let args = (from, to, pass.run, plan.samples);
-                let geometry = |keys: u32| {
-                    let shared = tile_shared::<W>(plan.threads * keys);
-                    Geometry::linear(plan.parts, plan.threads).shared(shared).overlapping()
-                };
-                match plan.threads <= FEW_BLOCK {
-                    true => on.launch(merge_all_runs_few::<W>::default(), geometry(FEW_KEYS), args),
-                    false => on.launch(merge_all_runs_many::<W>::default(), geometry(MANY_KEYS), args),
-                }
-            };
-            let pass = Pass { run: plan.tile, ways: 0, parts: 0, blocks: plan.parts };
-            let passes = if plan.parts == 0 { &[][..] } else { &[pass] };
-            sort_by_passes(on, [keys, other.view()], passes, tiles, merge)
-        }))
-    }
+    let (n, Memory { plan, other }) = (keys.len(), memory);
+    let tiles = |on: &dyn Launcher, from, to| {
+        let shared = tile_shared::<W>(plan.tile);
+        let geometry = |threads| Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping();
+        match plan.small {
+            true => on.launch(merge_multi_way_small_tile::<W>::default(), geometry(SMALL_BLOCK), (from, to)),
+            false => on.launch(merge_all_runs_tile::<W>::default(), geometry(TILE_BLOCK), (from, to)),
+        }
+    };
+    let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
+        let args = (from, to, pass.run, plan.samples);
+        let geometry = |keys: u32| {
+            let shared = tile_shared::<W>(plan.threads * keys);
+            Geometry::linear(plan.parts, plan.threads).shared(shared).overlapping()
+        };
+        match plan.threads <= FEW_BLOCK {
+            true => on.launch(merge_all_runs_few::<W>::default(), geometry(FEW_KEYS), args),
+            false => on.launch(merge_all_runs_many::<W>::default(), geometry(MANY_KEYS), args),
+        }
+    };
+    let pass = Pass { run: plan.tile, ways: 0, parts: 0, blocks: plan.parts };
+    let passes = if plan.parts == 0 { &[][..] } else { &[pass] };
+    sort_by_passes(on, [keys, other.view()], passes, tiles, merge)
 }
 
 /// Most keys that are merged by small blocks of half their threads.

@@ -12,7 +12,7 @@ pub static RUNG: Entry<Sort> = rung!(
     [merge_sample_splitters, merge_sample_count, merge_sample_starts, merge_sample_scatter, merge_sample_buckets,]
 )
 .with_tiles(&[TILE as u64])
-.run_by(Sort::both(&SampleSort));
+.run_by(Sort::both(&Words { scratch: scratch::<u32>, sort }, &Words { scratch: scratch::<u64>, sort: sort_wide }));
 
 /// The arguments of [`merge_sample_splitters`].
 #[rustfmt::skip]
@@ -27,41 +27,70 @@ type CountArgs<K> = (
 /// Those of [`merge_sample_scatter`].
 type ScatterArgs<K> = (Global<K>, Global<K>, Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>);
 
-struct SampleSort;
+/// The scratch memory of a sort: few keys are sorted by the rung before.
+pub enum Memory<W> {
+    /// Of few keys.
+    Few(all_runs::Memory<W>),
+    /// Of more.
+    Many(Box<Many<W>>),
+}
 
-impl<W: Width> Sorts<W> for SampleSort
+/// The scratch memory to sort `n` keys.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch<W: Width>(on: &dyn Launcher, n: u32, options: &Options) -> Result<Memory<W>> {
+    Ok(match n <= FEW {
+        true => Memory::Few(all_runs::scratch(on, n, options)?),
+        false => Memory::Many(Box::new(Many::new(on, n)?)),
+    })
+}
+
+/// Sorts keys of 32 bits in place.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sort(on: &dyn Launcher, keys: Global<u32>, memory: &mut Memory<u32>) -> Result {
+    match memory {
+        Memory::Few(memory) => all_runs::sort(on, keys, memory),
+        Memory::Many(memory) => sort_many(on, keys, memory),
+    }
+}
+
+/// Sorts keys of 64 bits in place.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sort_wide(on: &dyn Launcher, keys: Global<u64>, memory: &mut Memory<u64>) -> Result {
+    match memory {
+        Memory::Few(memory) => all_runs::sort(on, keys, memory),
+        Memory::Many(memory) => sort_many(on, keys, memory),
+    }
+}
+
+/// Splits the keys in rounds, and sorts the buckets.
+fn sort_many<W: Width>(on: &dyn Launcher, keys: Global<W>, memory: &Many<W>) -> Result
 where
     merge_sample_splitters<W>: Kernel<Args = SplittersArgs<W>>,
     merge_sample_count<W>: Kernel<Args = CountArgs<W>>,
     merge_sample_scatter<W>: Kernel<Args = ScatterArgs<W>>,
     merge_sample_buckets<W>: Kernel<Args = (Global<W>, Global<u32>, Global<u8>)>,
 {
-    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>> {
-        if n <= FEW
-            && let Some(few) = W::of(&all_runs::RUNG.run)
-        {
-            return few.launches(on, n, options);
-        }
-        let rounds = rounds(n);
-        let memory = Memory::<W>::new(on, n, &rounds)?;
-        Ok(unsigned(move |on, keys| {
-            let (mut buckets, mut from, mut to) = (1, keys, memory.other.view());
-            for (round, &bits) in rounds.iter().enumerate() {
-                split(on, &memory, round, [buckets, bits], from, to)?;
-                (from, to, buckets) = (to, from, buckets << bits);
-            }
-            let last = rounds.len() % 2;
-            let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
-            let geometry = Geometry::linear(buckets, BLOCK).shared(buckets_shared::<W>()).overlapping();
-            on.launch(merge_sample_buckets::<W>::default(), geometry, (from, starts, finals))
-        }))
+    let (mut buckets, mut from, mut to) = (1, keys, memory.other.view());
+    for (round, &bits) in memory.rounds.iter().enumerate() {
+        split(on, memory, round, [buckets, bits], from, to)?;
+        (from, to, buckets) = (to, from, buckets << bits);
     }
+    let last = memory.rounds.len() % 2;
+    let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
+    let geometry = Geometry::linear(buckets, BLOCK).shared(buckets_shared::<W>()).overlapping();
+    on.launch(merge_sample_buckets::<W>::default(), geometry, (from, starts, finals))
 }
 
 /// The launches of a round, which splits each of the `buckets` of `from` by so many `bits`, and moves the keys to `to`.
 fn split<W: Width>(
     on: &dyn Launcher,
-    memory: &Memory<W>,
+    memory: &Many<W>,
     round: usize,
     [buckets, bits]: [u32; 2],
     from: Global<W>,
@@ -119,8 +148,10 @@ pub fn rounds(n: u32) -> Vec<u32> {
     (0..rounds).map(|round| (bits * (round + 1)).div_ceil(rounds) - (bits * round).div_ceil(rounds)).collect()
 }
 
-/// The memory of a sample sort.
-struct Memory<K> {
+/// The rounds of a sample sort, and its memory.
+pub struct Many<K> {
+    /// The logarithms of the buckets of each.
+    rounds: Vec<u32>,
     other: Scratch<K>,
     tree: Scratch<K>,
     sorted: Scratch<K>,
@@ -134,8 +165,9 @@ struct Memory<K> {
     cursors: Scratch<u32>,
 }
 
-impl<K: Scalar> Memory<K> {
-    fn new(on: &dyn Launcher, n: u32, rounds: &[u32]) -> Result<Self> {
+impl<K: Scalar> Many<K> {
+    fn new(on: &dyn Launcher, n: u32) -> Result<Self> {
+        let rounds = rounds(n);
         let buckets = 1 << rounds.iter().sum::<u32>();
         // Those that are split in the last round.
         let parents = buckets >> rounds[rounds.len() - 1];
@@ -153,6 +185,7 @@ impl<K: Scalar> Memory<K> {
             starts: [starts()?, starts()?],
             finals: [finals()?, finals()?],
             cursors: on.scratch(buckets)?,
+            rounds,
         })
     }
 }

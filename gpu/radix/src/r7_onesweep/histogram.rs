@@ -1,7 +1,7 @@
 //! The first two launches: how often each digit has each value, and where that value starts.
 
 use super::{BITS, DIGITS, passes};
-use crate::{Digits, block_scan};
+use crate::{Digits, block_scan, each_pack, strided};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 
@@ -11,8 +11,8 @@ pub const HISTOGRAM_THREADS: u32 = 1024;
 /// Bytes of dynamic shared memory of the histogram, for keys of any width.
 pub const HISTOGRAM_SHARED: u32 = 32 << 10;
 
-/// 16-byte loads that a thread has in flight.
-const PACKS: u32 = 4;
+/// 16-byte loads in flight per thread.
+const IN_FLIGHT: usize = 4;
 
 /// Blocks of the histogram: two per SM, and none for fewer than 8192 keys.
 pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
@@ -48,46 +48,30 @@ pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogra
             }
         });
     };
-    let count_pack = |pack: W::Pack| {
+    let (index, packs) = (thread::index_1d(), keys.len() / W::PACK);
+    each_pack::<IN_FLIGHT, W>(keys, index, packs, |pack| {
         unroll::<4>(|j| {
             if (j as u32) < W::PACK {
                 count(pack.as_ref()[j]);
             }
         })
-    };
-    let (index, stride) = (thread::index_1d(), thread::grid_threads_1d());
-    let packs = keys.len() / W::PACK;
-    let mut i = index;
-    while i + (PACKS - 1) * stride < packs {
-        let mut loaded = [W::Pack::default(); PACKS as usize];
-        // Not by the read-only cache: the grid before may still have been writing when this one started.
-        unroll::<{ PACKS as usize }>(|p| loaded[p] = keys.get_pack_streaming(i + p as u32 * stride));
-        unroll::<{ PACKS as usize }>(|p| count_pack(loaded[p]));
-        i += PACKS * stride;
-    }
-    while i < packs {
-        count_pack(keys.get_pack_streaming(i));
-        i += stride;
-    }
+    });
     if index < keys.len() - packs * W::PACK {
         count(keys.get(packs * W::PACK + index));
     }
     thread::sync_threads(); // every key is counted before counters are read
 
-    let mut i = t;
-    while i < digits * DIGITS {
+    strided(t, digits * DIGITS, HISTOGRAM_THREADS, |i| {
         let mut sum = 0;
         unroll::<8>(|p| {
             if (p as u32) < copies / 4 {
-                let [a, b, c, d] = counters.get_pack(i * (copies / 4) + p as u32);
-                sum += a + b + c + d;
+                sum += counters.get_pack(i * (copies / 4) + p as u32).into_iter().sum::<u32>();
             }
         });
         if sum != 0 {
             histogram.fetch_add(i, sum, Relaxed, Scope::Device); // all blocks add to the same counts
         }
-        i += HISTOGRAM_THREADS;
-    }
+    });
 }
 
 shared!(SUMS: [u32; DIGITS / warp::WARP]);

@@ -1,52 +1,25 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
 use super::*;
-use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues, Sort, Sorts, SortsPairs, Width};
+use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues, Sort, Width};
 use rungs_common::ladder::*;
 
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!("mod.rs", [radix_onesweep_histogram, radix_onesweep_starts, radix_onesweep_pass])
     .with_tiles(&[TILE])
-    .run_by(Sort::both(&Onesweep::FIRST).with_pairs(&Onesweep::FIRST));
-
-/// The arguments of a pass.
-type PassArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Digit, Global<u32>, Global<u32>, Global<u64>);
-
-/// The sort, whose first pass on fresh scratch memory has this epoch, from 1 to [`LAST_EPOCH`].
-pub struct Onesweep(pub u32);
-
-impl Onesweep {
-    const FIRST: Self = Self(1);
-}
+    .run_by(Sort {
+        pairs: Some(&Functions { scratch: scratch_of_pairs, run: sort_pairs }),
+        ..Sort::both(
+            &Functions { scratch: scratch::<u32>, run: sort },
+            &Functions { scratch: scratch::<u64>, run: sort },
+        )
+    });
 
 /// Keys of a tile.
 const TILE: u64 = pass_tile::<u32>() as u64;
 
-impl<W: Width + Digits> Sorts<W> for Onesweep
-where
-    radix_onesweep_histogram<W>: Kernel<Args = (Global<W>, u32, Global<u32>)>,
-    radix_onesweep_pass<W, KeysOnly>: Kernel<Args = PassArgs<W>>,
-{
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let mut sorter = Sorter::new(on, n, 0, self.0)?;
-        Ok(Box::new(move |on, Keys { keys, order }| {
-            let none = sorter.values.view();
-            sorter.sort(on, radix_onesweep_pass::<W, KeysOnly>::default(), keys, none, order)
-        }))
-    }
-}
-
-impl SortsPairs for Onesweep {
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<KeysWithValues>> {
-        let mut sorter = Sorter::new(on, n, n, self.0)?;
-        Ok(Box::new(move |on, KeysWithValues { keys, values, order }| {
-            sorter.sort(on, radix_onesweep_pass::<u32, Pairs>::default(), keys, values, order)
-        }))
-    }
-}
-
 /// The scratch memory of one sort after the other. Two sorts at once need two.
-struct Sorter<W> {
+pub struct Memory<W> {
     plan: Plan,
     /// See [`Plan::workspace_words`].
     workspace: Scratch<u32>,
@@ -54,60 +27,104 @@ struct Sorter<W> {
     keys: Scratch<W>,
     /// As many words as values.
     values: Scratch<u32>,
-    /// The next number that the workspace has not seen.
-    epoch: u32,
+    /// The next number that the workspace has not seen, from 1 to [`LAST_EPOCH`].
+    pub epoch: u32,
 }
 
-impl<W: Width + Digits> Sorter<W>
+impl<W: Digits> Memory<W> {
+    /// For `n` keys, and as many values or none.
+    fn new(on: &dyn Launcher, n: u32, values: u32) -> Result<Self> {
+        let plan = Plan::new::<W>(n, on.device().multiprocessors);
+        let workspace = on.zeros(plan.workspace_words())?;
+        Ok(Self { plan, workspace, keys: on.scratch(n)?, values: on.scratch(values)?, epoch: 1 })
+    }
+}
+
+/// The scratch memory to sort `n` keys.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch<W: Digits>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<W>> {
+    Memory::new(on, n, 0)
+}
+
+/// The scratch memory to sort `n` keys with values.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch_of_pairs(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory<u32>> {
+    Memory::new(on, n, n)
+}
+
+/// Sorts keys in place.
+///
+/// # Errors
+/// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
+pub fn sort<W: Width + Digits>(on: &dyn Launcher, Keys { keys, order }: Keys<W>, memory: &mut Memory<W>) -> Result
+where
+    radix_onesweep_histogram<W>: Kernel<Args = (Global<W>, u32, Global<u32>)>,
+    radix_onesweep_pass<W, KeysOnly>: Kernel<Args = PassArgs<W>>,
+{
+    let none = memory.values.view();
+    sort_by(radix_onesweep_pass::<W, KeysOnly>::default(), on, keys, none, order, memory)
+}
+
+/// Sorts keys in place, and moves the value of each with it.
+///
+/// # Errors
+/// As for [`sort`].
+pub fn sort_pairs(on: &dyn Launcher, pairs: KeysWithValues, memory: &mut Memory<u32>) -> Result {
+    let KeysWithValues { keys, values, order } = pairs;
+    sort_by(radix_onesweep_pass::<u32, Pairs>::default(), on, keys, values, order, memory)
+}
+
+/// The arguments of a pass.
+type PassArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Digit, Global<u32>, Global<u32>, Global<u64>);
+
+/// Sorts keys in place by way of the scratch memory, and values with them if there are any, by passes of one kernel.
+fn sort_by<W: Width + Digits, K: Kernel<Args = PassArgs<W>>>(
+    pass: K,
+    on: &dyn Launcher,
+    keys: Global<W>,
+    values: Global<u32>,
+    order: u32,
+    memory: &mut Memory<W>,
+) -> Result
 where
     radix_onesweep_histogram<W>: Kernel<Args = (Global<W>, u32, Global<u32>)>,
 {
-    /// For `n` keys, and as many values or none.
-    fn new(on: &dyn Launcher, n: u32, values: u32, epoch: u32) -> Result<Self> {
-        let plan = Plan::new::<W>(n, on.device().multiprocessors);
-        let workspace = on.zeros(plan.workspace_words())?;
-        Ok(Self { plan, workspace, keys: on.scratch(n)?, values: on.scratch(values)?, epoch })
+    let plan = memory.plan;
+    expect_aligned("keys", keys)?;
+    if plan.n == 0 {
+        return Ok(());
     }
-
-    /// Sorts keys in place by way of the scratch memory, and values with them if there are any.
-    fn sort<K>(&mut self, on: &dyn Launcher, pass: K, keys: Global<W>, values: Global<u32>, order: u32) -> Result
-    where
-        K: Kernel<Args = PassArgs<W>>,
-    {
-        let plan = self.plan;
-        expect_aligned("keys", keys)?;
-        if plan.n == 0 {
-            return Ok(());
-        }
-        if self.epoch > LAST_EPOCH + 1 - plan.passes {
-            on.clear(self.workspace.view())?;
-            self.epoch = 1;
-        }
-        let Parts { histogram, starts, tickets, states } = plan.parts(self.workspace.view());
-        let geometry = Geometry::linear(plan.histogram_blocks, HISTOGRAM_THREADS).shared(HISTOGRAM_SHARED);
-        let kernel = radix_onesweep_histogram::<W>::default();
-        on.launch(kernel, geometry.overlapping(), (keys, order, histogram))?;
-        let geometry = Geometry::linear(plan.passes, DIGITS).overlapping();
-        on.launch(radix_onesweep_starts, geometry, (histogram, starts, tickets))?;
-
-        let geometry = Geometry::linear(plan.tiles, PASS_THREADS).shared(PASS_SHARED).overlapping();
-        let (mut from, mut to) = (keys, self.keys.view());
-        let (mut values_in, mut values_out) = (values, self.values.view());
-        for number in 0..plan.passes {
-            let digit = Digit {
-                shift: number * BITS,
-                encode: if number == 0 { order } else { UNSIGNED },
-                decode: if number == plan.passes - 1 { order } else { UNSIGNED },
-                epoch: self.epoch + number,
-            };
-            let (starts, ticket) = (starts.slice(number * DIGITS, DIGITS), tickets.slice(number, 1));
-            on.launch(pass, geometry, (from, to, values_in, values_out, digit, starts, ticket, states))?;
-            // An even number of passes ends where it began.
-            (from, to, values_in, values_out) = (to, from, values_out, values_in);
-        }
-        self.epoch += plan.passes;
-        Ok(())
+    if memory.epoch > LAST_EPOCH + 1 - plan.passes {
+        on.clear(memory.workspace.view())?;
+        memory.epoch = 1;
     }
+    let Parts { histogram, starts, tickets, states } = plan.parts(memory.workspace.view());
+    let geometry = Geometry::linear(plan.histogram_blocks, HISTOGRAM_THREADS).shared(HISTOGRAM_SHARED);
+    on.launch(radix_onesweep_histogram::<W>::default(), geometry.overlapping(), (keys, order, histogram))?;
+    let geometry = Geometry::linear(plan.passes, DIGITS).overlapping();
+    on.launch(radix_onesweep_starts, geometry, (histogram, starts, tickets))?;
+
+    let geometry = Geometry::linear(plan.tiles, PASS_THREADS).shared(PASS_SHARED).overlapping();
+    let (mut from, mut to) = (keys, memory.keys.view());
+    let (mut values_in, mut values_out) = (values, memory.values.view());
+    for number in 0..plan.passes {
+        let digit = Digit {
+            shift: number * BITS,
+            encode: if number == 0 { order } else { UNSIGNED },
+            decode: if number == plan.passes - 1 { order } else { UNSIGNED },
+            epoch: memory.epoch + number,
+        };
+        let (starts, ticket) = (starts.slice(number * DIGITS, DIGITS), tickets.slice(number, 1));
+        on.launch(pass, geometry, (from, to, values_in, values_out, digit, starts, ticket, states))?;
+        // An even number of passes ends where it began.
+        (from, to, values_in, values_out) = (to, from, values_out, values_in);
+    }
+    memory.epoch += plan.passes;
+    Ok(())
 }
 
 /// What is to be launched for `n` keys.

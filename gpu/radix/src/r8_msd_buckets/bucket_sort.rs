@@ -1,11 +1,6 @@
 //! Launch 5: sorts each bucket in the shared memory of one block, or, where that cannot be, in global memory.
 
-use super::by_digits::{BY_DIGITS_SHARED, sort_by_digits};
-use crate::Digits;
-use crate::warp_scan;
-use simt::atomic::{Order::Relaxed, Scope};
-use simt::math::mul_hi;
-use simt::{Global, Shared, grid, kernel, opaque, thread, unroll, warp};
+use super::*;
 
 /// Threads per block.
 pub const BUCKET_SORT_THREADS: u32 = 384;
@@ -29,9 +24,13 @@ const GROUP: usize = 4;
 const WORDS: u32 = SLOTS / 2;
 const _: () = assert!(WORDS == BUCKET_SORT_THREADS * 6, "six words of counters per thread");
 
-/// Bytes of dynamic shared memory: counters, slots, one sum per warp.
-pub const BUCKET_SORT_SHARED: u32 = 4 * (WORDS + SLOTS + warp::WARP);
-const _: () = assert!(BUCKET_SORT_SHARED >= BY_DIGITS_SHARED);
+const WARPS: u32 = BUCKET_SORT_THREADS / warp::WARP;
+
+/// Bytes of dynamic shared memory: counters and slots.
+pub const BUCKET_SORT_SHARED: u32 = 4 * (WORDS + SLOTS);
+const _: () = assert!(BUCKET_SORT_SHARED >= by_digits_shared(WARPS) && BUCKET_SORT_THREADS >= DIGITS);
+
+shared!(SUMS: [u32; WARPS]);
 
 /// Sorts bucket b, keys `starts[b]` to `starts[b + 1]`, into the same place of `output`, and zeroes `histogram[b]` for
 /// the next sort. Block b does bucket b.
@@ -46,7 +45,8 @@ pub fn radix_msd_buckets_bucket_sort(
 ) {
     let (t, b) = (thread::thread_idx_x(), thread::block_idx_x());
     grid::let_next_start();
-    unroll::<3>(|i| own_counters().set(i as u32, 0));
+    let own = Shared::<u64>::dynamic(0, WORDS / 2).slice(t * 3, 3);
+    unroll::<3>(|i| own.set(i as u32, 0));
     grid::wait_for_previous(); // keys and starts
     if t == 0 {
         histogram.set(b, 0);
@@ -58,7 +58,8 @@ pub fn radix_msd_buckets_bucket_sort(
     let fits = end - start <= BUCKET_MAX;
     let input = if in_output != 0 { output } else { scratch };
     if !fits || !sort_in_block(input, output, start, end, top_bits) {
-        sort_by_digits(scratch, output, fits || in_output != 0, start, end, u32::BITS - top_bits);
+        let (in_output, left) = (fits || in_output != 0, u32::BITS - top_bits);
+        sort_by_digits::<WARPS>(scratch, output, in_output, start, end, left, SUMS::view());
     }
 }
 
@@ -121,11 +122,7 @@ fn sort_in_block(input: Global<u32>, output: Global<u32>, start: u32, end: u32, 
     } else {
         unroll::<ITEMS>(|i| if is_ours(u, i) { slots.set(add(keys[i]), keys[i]) });
     }
-    let mut i = count + t;
-    while i < SLOTS {
-        slots.set(i, u32::LARGEST);
-        i += BUCKET_SORT_THREADS;
-    }
+    strided(count + t, SLOTS, BUCKET_SORT_THREADS, |i| slots.set(i, u32::LARGEST));
     thread::sync_threads(); // every slot is filled before runs of slots are read
 
     // The keys are nearly sorted: only keys that share a counter may be out of order, and those are neighbours. Sort
@@ -143,11 +140,8 @@ fn sort_in_block(input: Global<u32>, output: Global<u32>, start: u32, end: u32, 
         }
         // Is the middle of this thread's run still in order? The thread below has merged its lower half.
         let before = warp::shuffle_up(warp::FULL, keys[11], 1);
-        let mut unsorted = lane > 0 && before > keys[0];
         thread::sync_threads(); // all seams are merged before slots are read and written out
-        if lane == 0 {
-            unsorted = own.get(5) > own.get(6);
-        }
+        let unsorted = if lane == 0 { own.get(5) > own.get(6) } else { before > keys[0] };
         // Keys are written before the vote on whether they are in order: the stores hide the vote.
         let (window, u) = (row(output), opaque(t));
         unroll::<ITEMS>(|i| if is_ours(u, i) {
@@ -162,77 +156,21 @@ fn sort_in_block(input: Global<u32>, output: Global<u32>, start: u32, end: u32, 
     false
 }
 
-/// The six counter words of this thread, as three pairs.
-#[inline(always)]
-fn own_counters() -> Shared<u64> {
-    Shared::<u64>::dynamic(0, BUCKET_SORT_THREADS * 3).slice(thread::thread_idx_x() * 3, 3)
-}
-
 /// Turns complete counts into the place of the first key of each counter.
 #[inline(always)]
 #[track_caller]
 fn start_counters() {
-    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let (w, own) = (t / warp::WARP, own_counters());
-    let sums = Shared::<u32>::dynamic(4 * (WORDS + SLOTS), warp::WARP);
-    let mut pairs = [0u64; 3];
+    let own = Shared::<u64>::dynamic(0, WORDS / 2).slice(thread::thread_idx_x() * 3, 3);
+    let (mut pairs, mut mine) = ([0u64; 3], 0u32);
     unroll::<3>(|i| pairs[i] = own.get(i as u32));
-    let mut mine = 0u32;
     unroll::<3>(|i| mine += pairs[i] as u32 + (pairs[i] >> 32) as u32);
-    let inclusive = warp_scan(mine);
-    if lane == warp::WARP - 1 {
-        sums.set(w, inclusive);
-    }
-    thread::sync_threads(); // every warp's sum is there before they are added up
-    let sum = if lane < BUCKET_SORT_THREADS / warp::WARP { sums.get(lane) } else { 0 };
-    let total = warp::reduce_add(warp::FULL, sum);
-    let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
+    let (before, total) = block_scan::<WARPS>(mine, SUMS::view());
     // Both halves are scanned in one word. The keys of the upper halves come after all keys of the lower halves.
-    let mut next = (below + inclusive - mine).wrapping_add(total << 16);
+    let mut next = before.wrapping_add(total << 16);
     unroll::<3>(|i| {
         let (low, high) = (pairs[i] as u32, (pairs[i] >> 32) as u32);
         own.set(i as u32, next as u64 | (next.wrapping_add(low) as u64) << 32);
         next = next.wrapping_add(low).wrapping_add(high);
     });
     thread::sync_threads(); // counters hold places before keys are placed
-}
-
-/// Merges the upper half of a run with the lower half of the next one. `two`: both runs. `keys`: the upper half; then
-/// the merged keys.
-#[inline(always)]
-#[track_caller]
-fn merge_seam(two: Shared<u32>, keys: &mut [u32; ITEMS]) {
-    let pairs = two.cast::<u64>();
-    [keys[6], keys[7], keys[8], keys[9]] = two.get_pack(3);
-    (keys[10], keys[11]) = (pairs.get(8) as u32, (pairs.get(8) >> 32) as u32);
-    merge_6_6(keys);
-    pairs.set(3, keys[0] as u64 | (keys[1] as u64) << 32);
-    two.set_pack(2, [keys[2], keys[3], keys[4], keys[5]]);
-    two.set_pack(3, [keys[6], keys[7], keys[8], keys[9]]);
-    pairs.set(8, keys[10] as u64 | (keys[11] as u64) << 32);
-}
-
-macro_rules! compare_exchange {
-    ($keys:ident: $($a:literal $b:literal),*) => {$(
-        let (x, y) = ($keys[$a], $keys[$b]);
-        $keys[$a] = x.min(y);
-        $keys[$b] = x.max(y);
-    )*};
-}
-
-/// A sorting network for 12 keys with 41 comparators.
-#[inline(always)]
-#[rustfmt::skip]
-fn sort_12(keys: &mut [u32; ITEMS]) {
-    compare_exchange!(keys:
-        0 8, 1 9, 2 10, 3 11, 0 4, 1 5, 2 6, 3 7, 4 8, 5 9, 6 10, 7 11, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 2 8, 3 9, 2 4,
-        3 5, 6 8, 7 9, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 1 8, 3 10, 1 4, 3 6, 5 8, 7 10, 1 2, 3 4, 5 6, 7 8, 9 10);
-}
-
-/// Merges two sorted runs of 6 with 19 comparators.
-#[inline(always)]
-#[rustfmt::skip]
-fn merge_6_6(keys: &mut [u32; ITEMS]) {
-    compare_exchange!(keys:
-        2 10, 2 6, 0 8, 4 8, 0 2, 4 6, 8 10, 3 11, 3 7, 1 9, 5 9, 1 3, 5 7, 9 11, 1 2, 3 4, 5 6, 7 8, 9 10);
 }

@@ -1,33 +1,21 @@
-//! Launch 1: counts the keys of each bucket.
+//! Launches 1 and 2: count the keys of each bucket, and find where each bucket starts.
 
-use super::bucket;
-use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
+use super::*;
 
-/// Threads per block.
+/// Threads per block of the histogram.
 pub const HISTOGRAM_THREADS: u32 = 1024;
 
 /// 16-byte loads in flight per thread.
-const IN_FLIGHT: u32 = 4;
+const IN_FLIGHT: usize = 4;
 
 /// Loads per thread after which no counter can have overflowed.
-const FEW: u32 = 3 * IN_FLIGHT;
+const FEW: u32 = 12;
 const _: () = assert!(FEW * 4 * HISTOGRAM_THREADS < 1 << 16);
 
-/// Bytes of dynamic shared memory: a counter of 16 bits per bucket.
-pub const fn histogram_shared(top_bits: u32) -> u32 {
-    2 << top_bits
-}
+shared!(SUMS: [u32; HISTOGRAM_THREADS / warp::WARP]);
 
-/// Blocks: one per SM, since each block has counters to add up, and at least 8192 keys per block.
-pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
-    let enough = n.div_ceil(8192);
-    if enough < multiprocessors { enough } else { multiprocessors }
-}
-
-shared!(LOST: [u32; 1]);
-
-/// Adds the number of keys with each value of the top bits to `histogram`, which was zero.
+/// Adds the number of keys with each value of the top bits to `histogram`, which was zero. Dynamic shared memory: a
+/// counter of 16 bits per bucket.
 ///
 /// Two counters share a word. Counters of 16 bits can overflow, so the block compares their sum with the number of keys
 /// that it counted: a carry out of the low counter turns 65,536 keys into one, a carry out of the high counter into
@@ -35,95 +23,111 @@ shared!(LOST: [u32; 1]);
 #[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1)]
 pub fn radix_msd_buckets_histogram(keys: Global<u32>, top_bits: u32, histogram: Global<u32>) {
     let (t, index, stride) = (thread::thread_idx_x(), thread::index_1d(), thread::grid_threads_1d());
+    let bucket = |key: u32| key >> (u32::BITS - top_bits);
+    // All blocks add to the same histogram.
+    let add = |bucket: u32, count: u32| {
+        if count != 0 {
+            histogram.fetch_add(bucket, count, Relaxed, Scope::Device);
+        }
+    };
     let counters = Shared::<u32>::dynamic(0, 1 << (top_bits - 1));
     grid::let_next_start();
-    clear(counters);
+    strided(t, counters.len(), HISTOGRAM_THREADS, |word| counters.set(word, 0));
     grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
     let packs = keys.len() / 4;
     if index < keys.len() - packs * 4 {
-        let bucket = bucket(keys.get(packs * 4 + index), top_bits);
-        histogram.fetch_add(bucket, 1, Relaxed, Scope::Device); // the last keys, fewer than a pack
+        add(bucket(keys.get(packs * 4 + index)), 1); // the last keys, fewer than a pack
     }
     let (mut first, mut round) = (0, u32::MAX);
     while first < packs && index - t < packs - first {
-        if t == 0 {
-            LOST::view().set(0, 0);
-        }
         thread::sync_threads(); // every counter is zero before the first key is counted
         let end = packs.min(first.saturating_add(round));
-        let counted = count(keys, top_bits, counters, first + index, end);
+        each_pack::<IN_FLIGHT, u32>(keys, first + index, end, |pack| {
+            unroll::<4>(|j| {
+                let bucket = bucket(pack[j]);
+                counters.fetch_add(bucket / 2, if bucket & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
+            });
+        });
         thread::sync_threads(); // every key is counted before counters are read
+        let counted = end.saturating_sub(first + index).div_ceil(stride) * 4;
         let mut found = 0;
-        each_word(counters, |_, [low, high]| found += low + high);
-        let lost = warp::reduce_add(warp::FULL, counted.wrapping_sub(found));
-        if lost != 0 && warp::lane_id() == 0 {
-            LOST::view().fetch_add(0, lost, Relaxed, Scope::Block);
-        }
-        thread::sync_threads(); // all differences are added before the sum is read
-        if LOST::view().get(0) != 0 {
+        strided(t, counters.len(), HISTOGRAM_THREADS, |word| {
+            found += (counters.get(word) & 0xffff) + (counters.get(word) >> 16);
+        });
+        let (_, lost) = block_scan::<{ HISTOGRAM_THREADS / warp::WARP }>(counted.wrapping_sub(found), SUMS::view());
+        if lost != 0 {
             round = FEW * stride;
         } else {
-            each_word(counters, |i, [low, high]| {
-                // All blocks add to the same histogram.
-                if low != 0 {
-                    histogram.fetch_add(2 * i, low, Relaxed, Scope::Device);
-                }
-                if high != 0 {
-                    histogram.fetch_add(2 * i + 1, high, Relaxed, Scope::Device);
-                }
+            strided(t, counters.len(), HISTOGRAM_THREADS, |word| {
+                add(2 * word, counters.get(word) & 0xffff);
+                add(2 * word + 1, counters.get(word) >> 16);
             });
             first = end;
         }
         if first < packs {
-            thread::sync_threads(); // all have read the counters, and the sum, before they are cleared
-            clear(counters);
+            thread::sync_threads(); // all have read the counters before they are cleared
+            strided(t, counters.len(), HISTOGRAM_THREADS, |word| counters.set(word, 0));
         }
     }
 }
 
-/// Counts pack `first` and, up to `end`, those that follow it by whole widths of the grid. Returns the number of keys
-/// in them.
+/// Threads per block of the second launch, and most buckets per block.
+pub const STARTS_THREADS: u32 = 512;
+
+/// Where the cursor of top bucket `d` lies: eight per 128-byte line, so that the atomics of all blocks on a few hundred
+/// cursors are spread over many lines of the L2 cache.
 #[inline(always)]
-fn count(keys: Global<u32>, top_bits: u32, counters: Shared<u32>, first: u32, end: u32) -> u32 {
-    let stride = thread::grid_threads_1d();
-    let count_pack = |pack: [u32; 4]| {
-        unroll::<4>(|j| {
-            let bucket = bucket(pack[j], top_bits);
-            counters.fetch_add(bucket / 2, if bucket & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
+pub const fn spread(d: u32) -> u32 {
+    (d >> 3) * 32 + (d & 7)
+}
+
+shared!(OWN: [u32; STARTS_THREADS / warp::WARP]);
+shared!(BELOW: [u32; STARTS_THREADS / warp::WARP]);
+
+/// Turns the histogram of `1 << (first_bits + second_bits)` buckets of `n` keys into starts.
+///
+/// `starts`: one word per bucket, and the end. `second`, `first`: one cursor per bucket and per top bucket (placed by
+/// [`spread`]), set to its start; with one partition only `first`. `tiles`: four words per tile:
+/// begin, end, first bucket, and the multiple of a pack that the tile starts on. The tiles of top bucket q stand from
+/// ⌊start of q / keys per tile⌋ + q on, which takes no scan over the numbers of tiles; descriptors without a tile are
+/// empty.
+#[kernel(max_threads = STARTS_THREADS)]
+#[rustfmt::skip]
+pub fn radix_msd_buckets_starts(
+    histogram: Global<u32>, n: u32, first_bits: u32, second_bits: u32, starts: Global<u32>, second: Global<u32>,
+    first: Global<u32>, tiles: Global<u32>,
+) {
+    let (t, q, tile) = (thread::thread_idx_x(), thread::block_idx_x(), partition_tile(PARTITION_THREADS));
+    let two = second_bits != 0;
+    let buckets = if two { 1 << second_bits } else { 1 << first_bits };
+    let mine = q * buckets;
+    grid::let_next_start();
+    grid::wait_for_previous(); // the histogram is complete
+    let count = if t < buckets { histogram.get(mine + t) } else { 0 };
+    let mut below = 0;
+    strided(t, mine / 4, STARTS_THREADS, |i| below += histogram.get_pack(i).into_iter().sum::<u32>());
+    let (before, own) = block_scan::<{ STARTS_THREADS / warp::WARP }>(count, OWN::view());
+    let (_, low) = block_scan::<{ STARTS_THREADS / warp::WARP }>(below, BELOW::view());
+    let (start, high) = (low + before, low + own);
+    if t < buckets {
+        starts.set(mine + t, start);
+        if two { second.set(mine + t, start) } else { first.set(spread(t), start) }
+    }
+    let last = q == thread::grid_dim_x() - 1;
+    if t == 0 && last {
+        starts.set(mine + buckets, n);
+    }
+    if two {
+        if t == 0 {
+            first.set(spread(q), low);
+        }
+        let (slot, end) = (low / tile + q, if last { n } else { high } / tile + q + 1);
+        let origin = low & !3;
+        let used = if high > low { (high - origin).div_ceil(tile) } else { 0 };
+        strided(t, end - slot, STARTS_THREADS, |j| {
+            let at = origin + j * tile;
+            let words = if j < used { [low.max(at), high.min(at.saturating_add(tile)), mine, at] } else { [0; 4] };
+            tiles.set_pack(slot + j, words);
         });
-    };
-    let mut i = first;
-    while i + (IN_FLIGHT - 1) * stride < end {
-        let mut packs = [[0; 4]; IN_FLIGHT as usize];
-        // Not by the read-only cache: the grid before may still have been writing when this one started.
-        unroll::<{ IN_FLIGHT as usize }>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * stride));
-        unroll::<{ IN_FLIGHT as usize }>(|p| count_pack(packs[p]));
-        i += IN_FLIGHT * stride;
-    }
-    while i < end {
-        count_pack(keys.get_pack_streaming(i));
-        i += stride;
-    }
-    end.saturating_sub(first).div_ceil(stride) * 4
-}
-
-/// Zeroes the counters of this thread.
-#[inline(always)]
-fn clear(counters: Shared<u32>) {
-    let mut i = thread::thread_idx_x();
-    while i < counters.len() {
-        counters.set(i, 0);
-        i += HISTOGRAM_THREADS;
-    }
-}
-
-/// Calls `f` with index and both counters of each word of this thread.
-#[inline(always)]
-fn each_word(counters: Shared<u32>, mut f: impl FnMut(u32, [u32; 2])) {
-    let mut i = thread::thread_idx_x();
-    while i < counters.len() {
-        let word = counters.get(i);
-        f(i, [word & 0xffff, word >> 16]);
-        i += HISTOGRAM_THREADS;
     }
 }

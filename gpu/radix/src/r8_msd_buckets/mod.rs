@@ -23,7 +23,7 @@
 //! from 2²⁷ keys on 1024 threads in the first partition. Bucket sort: one block of 384 threads with 12 keys each per
 //! bucket.
 //!
-//! **Limits.** Up to [`MAX_KEYS`] keys of 32 bits, of any content, without values; other keys than unsigned words are
+//! **Limits.** Up to 2³² - 2¹⁶ keys of 32 bits, of any content, without values; other keys than unsigned words are
 //! mapped to such before and back after the sort. A bucket that is too large for a block, or of which too many keys
 //! agree in their next 13 bits, is sorted right but slowly: by digits from the last, in global memory, by the one
 //! block. There are at most 16 top bits, so beyond 2²⁸ keys all buckets are too large. Views start on multiples of 16
@@ -36,30 +36,21 @@
 //! | launch | file | what it does |
 //! | --- | --- | --- |
 //! | 1 | `histogram.rs` | counts the keys of each bucket, in 16-bit counters |
-//! | 2 | `starts.rs` | where each bucket starts; the tiles of the second partition |
+//! | 2 | `histogram.rs` | finds where each bucket starts, and the tiles of the second partition |
 //! | 3, 4 | `partition.rs` | moves the keys to their buckets, by the upper and the lower half of the top bits |
-//! | 5 | `bucket_sort.rs` | sorts each bucket; `by_digits.rs` those that do not fit |
+//! | 5 | `bucket_sort.rs` | sorts each bucket |
 //!
 //! `launches.rs` has the launches and the memory that they need.
 
 mod bucket_sort;
-mod by_digits;
 mod histogram;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 mod partition;
-mod starts;
 
+use crate::{DIGITS, Digits, block_scan, by_digits_shared, each_pack, merge_seam, sort_12, sort_by_digits, strided};
 pub use bucket_sort::*;
 pub use histogram::*;
 pub use partition::*;
-pub use starts::*;
-
-/// Most keys of a sort: numbers of keys, rounded up to whole tiles, are words of 32 bits.
-pub const MAX_KEYS: u32 = u32::MAX - 0xffff;
-
-/// The bucket of a key, by so many top bits.
-#[inline(always)]
-fn bucket(key: u32, top_bits: u32) -> u32 {
-    key >> (u32::BITS - top_bits)
-}
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, Shared, grid, kernel, math::mul_hi, opaque, shared, thread, unroll, warp};

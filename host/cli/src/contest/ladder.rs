@@ -37,13 +37,10 @@ pub fn family(answer: Answer, name: &str) -> Result<&'static Family> {
     known.rung(rung)?;
     let sizes = known.sizes;
     let made = match answer {
-        Answer::Sort(own) => SORTS.iter().find(|ladder| ladder.family == family).map(|ladder| {
-            sort::family(
-                pair(ladder, rung, Sort { narrow: Some(own), wide: None, pairs: None, low_half: None }),
-                sizes,
-                &[],
-            )
-        }),
+        Answer::Sort(own) => SORTS
+            .iter()
+            .find(|ladder| ladder.family == family)
+            .map(|ladder| sort::family(pair(ladder, rung, Sort::narrow(own)), sizes, &[])),
         Answer::Reduce(own) => of_kind(&kernels::reduce::LADDER, family)
             .map(|ladder| reduce::family(pair(ladder, rung, leak(WordsAlone(own))), sizes)),
         Answer::Scan(own) => of_kind(&kernels::scan::LADDER, family)

@@ -5,16 +5,16 @@ use super::many::{
     radix_either_many_first, radix_either_many_histogram, radix_either_many_second, radix_either_many_starts,
     radix_either_rest,
 };
-use super::many_launches::Many;
+use super::many_launches::{self, Many};
 use super::*;
 use crate::buckets::MAX_KEYS;
 use crate::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
 use crate::from_last::PASSES;
 use crate::msd::{in_block_shared, tile_shared};
-use crate::msd_skewed::launches::MsdSkewed;
+use crate::msd_skewed::launches as msd_skewed;
 use crate::pass::PASS_SHARED;
 use rungs_common::keys::{self, UNSIGNED};
-use rungs_common::ladder::sort::{Keys, Sort, Sorts, Width};
+use rungs_common::ladder::sort::{Keys, Sort, Width};
 use rungs_common::ladder::*;
 use rungs_radix::r7_onesweep::{HISTOGRAM_SHARED, radix_onesweep_histogram};
 
@@ -38,7 +38,7 @@ pub static RUNG: Entry<Sort> = rung!(
 )
 .with_capacity(MAX_KEYS as u64)
 .with_tiles(&[ONE_BLOCK as u64, TILE])
-.run_by(Sort::both(&Either::FIRST));
+.run_by(Sort::both(&Functions { scratch, run: sort }, &Functions { scratch: scratch_wide, run: sort_wide }));
 
 /// Keys per tile.
 const TILE: u64 = pass_tile::<u32>() as u64;
@@ -56,59 +56,86 @@ const SHARED: u32 = {
     if most > PASS_SHARED { most } else { PASS_SHARED }
 };
 
-/// The sort, whose first pass on fresh scratch memory has this epoch, from 1 to [`LAST_EPOCH`].
-pub struct Either(pub u32);
-
-impl Either {
-    const FIRST: Self = Self(1);
+/// The scratch memory of a sort of keys of 32 bits.
+pub enum Memory {
+    /// The keys fit a block.
+    OneBlock,
+    /// The device chooses the first digit or the last.
+    Few(Sorter),
+    /// The device chooses buckets or the last digit.
+    Many(many_launches::Sorter),
+    /// Still more keys.
+    Skewed(msd_skewed::Scratched<u32>),
 }
 
-/// The sort of keys that fit a block.
-fn one_block<W: Width + Key>() -> Launches<Keys<W>>
+/// The scratch memory to sort `n` keys of 32 bits.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch(on: &dyn Launcher, n: u32, options: &Options) -> Result<Memory> {
+    if n <= ONE_BLOCK {
+        return Ok(Memory::OneBlock);
+    }
+    if n <= MOST {
+        return Ok(Memory::Few(Sorter::new(on, n)?));
+    }
+    if n <= MANY {
+        let many = Many::new(n, on.device().shared_per_block);
+        return Ok(Memory::Many(many_launches::Sorter::new(on, &many)?));
+    }
+    Ok(Memory::Skewed(msd_skewed::scratch(on, n, options)?))
+}
+
+/// Sorts keys of 32 bits in place.
+///
+/// # Errors
+/// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
+pub fn sort(on: &dyn Launcher, keys: Keys<u32>, memory: &mut Memory) -> Result {
+    match memory {
+        Memory::OneBlock => one_block(on, keys),
+        Memory::Few(sorter) => sorter.sort(on, keys),
+        Memory::Many(sorter) => sorter.sort(on, keys),
+        Memory::Skewed(memory) => msd_skewed::sort(on, keys, memory),
+    }
+}
+
+/// The scratch memory to sort `n` keys of 64 bits; none where they fit a block.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch_wide(on: &dyn Launcher, n: u32, options: &Options) -> Result<Option<msd_skewed::Scratched<u64>>> {
+    if n <= ONE_BLOCK { Ok(None) } else { msd_skewed::scratch(on, n, options).map(Some) }
+}
+
+/// Sorts keys of 64 bits in place. There is no choice for them: `onesweep` takes eight passes.
+///
+/// # Errors
+/// As for [`sort`].
+pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, memory: &mut Option<msd_skewed::Scratched<u64>>) -> Result {
+    match memory {
+        None => one_block(on, keys),
+        Some(memory) => msd_skewed::sort(on, keys, memory),
+    }
+}
+
+/// Sorts keys that fit a block.
+fn one_block<W: Width + Key>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
 where
     radix_either_one_block<W>: Kernel<Args = (Global<W>, u32)>,
 {
-    Box::new(|on, Keys { keys, order }| {
-        expect_aligned("keys", keys)?;
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let geometry = Geometry::linear(1, THREADS).shared(one_block_shared::<W>()).overlapping();
-        on.launch(radix_either_one_block::<W>::default(), geometry, (keys, order))
-    })
-}
-
-impl Sorts<u32> for Either {
-    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
-        if n <= ONE_BLOCK {
-            return Ok(one_block());
-        }
-        if n > MANY {
-            return Sorts::<u32>::launches(&MsdSkewed, on, n, options);
-        }
-        if n > MOST {
-            return Many::new(n, on.device().shared_per_block, self.0).launches(on, n, options);
-        }
-        let mut sorter = Sorter::new(on, n, self.0)?;
-        Ok(Box::new(move |on, keys| sorter.sort(on, keys)))
+    expect_aligned("keys", keys)?;
+    if keys.is_empty() {
+        return Ok(());
     }
-}
-
-/// There is no choice for keys of 64 bits: `onesweep` takes eight passes for them.
-impl Sorts<u64> for Either {
-    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u64>>> {
-        if n <= ONE_BLOCK {
-            return Ok(one_block());
-        }
-        Sorts::<u64>::launches(&MsdSkewed, on, n, options)
-    }
+    let geometry = Geometry::linear(1, THREADS).shared(one_block_shared::<W>()).overlapping();
+    on.launch(radix_either_one_block::<W>::default(), geometry, (keys, order))
 }
 
 /// Counts of all digits.
 const COUNTS: u32 = PASSES * DIGITS;
 
 /// The scratch memory of one sort after the other. Two sorts at once need two.
-struct Sorter {
+pub struct Sorter {
     n: u32,
     /// As many words as keys.
     keys: Scratch<u32>,
@@ -119,12 +146,12 @@ struct Sorter {
     starts: Scratch<u32>,
     cursors: Scratch<u32>,
     control: Scratch<u32>,
-    /// The next number that the states have not seen.
-    epoch: u32,
+    /// The next number that the states have not seen, from 1 to [`LAST_EPOCH`].
+    pub epoch: u32,
 }
 
 impl Sorter {
-    fn new(on: &dyn Launcher, n: u32, epoch: u32) -> Result<Self> {
+    fn new(on: &dyn Launcher, n: u32) -> Result<Self> {
         Ok(Self {
             n,
             keys: on.scratch(n)?,
@@ -132,7 +159,7 @@ impl Sorter {
             starts: on.scratch(COUNTS + 1)?,
             cursors: on.scratch(DIGITS)?,
             control: on.scratch(CONTROLS)?,
-            epoch,
+            epoch: 1,
         })
     }
 

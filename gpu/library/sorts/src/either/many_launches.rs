@@ -14,7 +14,7 @@ use crate::msd_skewed::{
     radix_msd_skewed_groups,
 };
 use rungs_common::keys::{self, UNSIGNED};
-use rungs_common::ladder::sort::{Keys, Sorts};
+use rungs_common::ladder::sort::Keys;
 use rungs_common::ladder::*;
 
 const _: () = assert!(THREADS == PARTITION_THREADS && pass_tile::<u32>() == partition_tile::<u32>(false));
@@ -25,15 +25,13 @@ pub struct Many {
     pub buckets: buckets::Plan,
     /// The limits of the choice.
     pub choice: Choice,
-    /// The first pass on fresh scratch memory has this epoch, from 1 to [`LAST_EPOCH`].
-    pub epoch: u32,
 }
 
 impl Many {
     /// For `n` keys, at most [`MANY`], on a device with so many bytes of shared memory per block.
-    pub fn new(n: u32, max_shared: u32, epoch: u32) -> Self {
+    pub fn new(n: u32, max_shared: u32) -> Self {
         let buckets = buckets::Plan::new::<u32>(n, max_shared);
-        Self { buckets, choice: Choice::new(n, buckets.second_bits != 0), epoch }
+        Self { buckets, choice: Choice::new(n, buckets.second_bits != 0) }
     }
 
     /// What is left of a bucket is split until no bit is left: nothing is tallied.
@@ -42,15 +40,8 @@ impl Many {
     }
 }
 
-impl Sorts<u32> for Many {
-    fn launches(&self, on: &dyn Launcher, _: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-        let mut sorter = Sorter::new(on, self)?;
-        Ok(Box::new(move |on, keys| sorter.sort(on, keys)))
-    }
-}
-
 /// The scratch memory of one sort after the other. Two sorts at once need two.
-struct Sorter {
+pub struct Sorter {
     plan: buckets::Plan,
     choice: Choice,
     limits: Limits,
@@ -66,11 +57,15 @@ struct Sorter {
     /// See [`Passes`](crate::from_last::Passes); behind them counts of all digits, zero between sorts.
     passes: Scratch<u32>,
     /// The next number that the states have not seen.
-    epoch: u32,
+    pub epoch: u32,
 }
 
 impl Sorter {
-    fn new(on: &dyn Launcher, many: &Many) -> Result<Self> {
+    /// The scratch memory of a sort.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn new(on: &dyn Launcher, many: &Many) -> Result<Self> {
         let (plan, limits) = (many.buckets, many.limits());
         Ok(Self {
             plan,
@@ -83,12 +78,15 @@ impl Sorter {
             keys: on.scratch(plan.n)?,
             lists: on.scratch(list_words::<u32>(plan.n, plan.buckets(), plan.top_bits(), limits))?,
             choice_words: on.scratch(CHOICE_WORDS)?,
-            epoch: many.epoch,
+            epoch: 1,
         })
     }
 
     /// Sorts in place by way of the scratch memory.
-    fn sort(&mut self, on: &dyn Launcher, Keys { keys, order }: Keys<u32>) -> Result {
+    ///
+    /// # Errors
+    /// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
+    pub fn sort(&mut self, on: &dyn Launcher, Keys { keys, order }: Keys<u32>) -> Result {
         expect_aligned("keys", keys)?;
         let buckets::Plan { n, first_bits, second_bits, .. } = self.plan;
         if n == 0 {

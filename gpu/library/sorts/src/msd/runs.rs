@@ -1,6 +1,7 @@
 //! Runs of 12 keys, one per thread, sorted in registers and merged.
 
 use super::Key;
+use rungs_radix::{merge_6_6, sort_12};
 use simt::{Shared, thread, unroll};
 
 /// Keys per thread. 16-byte accesses to runs of 12 words have no bank conflicts.
@@ -80,29 +81,4 @@ pub fn merge_seam<W: Key>(two: Shared<W>, keys: &mut [W; ITEMS as usize]) {
     W::set_four(two, 8, keys, 2);
     W::set_four(two, 12, keys, 6);
     W::set_two(two, 16, keys, 10);
-}
-
-macro_rules! compare_exchange {
-    ($keys:ident: $($a:literal $b:literal),*) => {$(
-        let (x, y) = ($keys[$a], $keys[$b]);
-        $keys[$a] = x.min(y);
-        $keys[$b] = x.max(y);
-    )*};
-}
-
-/// A sorting network for 12 keys with 41 comparators.
-#[inline(always)]
-#[rustfmt::skip]
-fn sort_12<W: Key>(keys: &mut [W; ITEMS as usize]) {
-    compare_exchange!(keys:
-        0 8, 1 9, 2 10, 3 11, 0 4, 1 5, 2 6, 3 7, 4 8, 5 9, 6 10, 7 11, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 2 8, 3 9, 2 4,
-        3 5, 6 8, 7 9, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 1 8, 3 10, 1 4, 3 6, 5 8, 7 10, 1 2, 3 4, 5 6, 7 8, 9 10);
-}
-
-/// Merges two sorted runs of 6 with 19 comparators.
-#[inline(always)]
-#[rustfmt::skip]
-fn merge_6_6<W: Key>(keys: &mut [W; ITEMS as usize]) {
-    compare_exchange!(keys:
-        2 10, 2 6, 0 8, 4 8, 0 2, 4 6, 8 10, 3 11, 3 7, 1 9, 5 9, 1 3, 5 7, 9 11, 1 2, 3 4, 5 6, 7 8, 9 10);
 }

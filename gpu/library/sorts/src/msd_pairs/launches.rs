@@ -7,7 +7,7 @@ use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::msd::{Mapped, Plain};
 use crate::pass::{PASS_SHARED, PASS_THREADS, pass_tile};
 use rungs_common::keys::{self, UNSIGNED};
-use rungs_common::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
+use rungs_common::ladder::sort::{Pairs as KeysWithValues, Sort};
 use rungs_common::ladder::*;
 
 /// The rung.
@@ -27,9 +27,7 @@ pub static RUNG: Entry<Sort> = rung!(
     let (there, needed) = (ask.device.shared_per_block, SHARED);
     (there < needed).then(|| format!("msd-pairs needs {needed} bytes of shared memory per block, not {there}"))
 })
-.run_by(Sort::pairs(&MsdPairs));
-
-struct MsdPairs;
+.run_by(Sort::pairs(&Functions { scratch, run: sort }));
 
 /// Bytes of shared memory per block of the kernel that needs most.
 const SHARED: u32 = PerLane::SHARED;
@@ -37,11 +35,20 @@ const SHARED: u32 = PerLane::SHARED;
 const _: () = assert!(pass_shared::<Large>() + PASS_STATIC + 1024 <= 98 << 10 && pass_shared::<Small>() < SHARED);
 const _: () = assert!(Partition::TILE == pass_tile::<u32>() && Partition::TILE == Large::TILE, "they share states");
 
-impl SortsPairs for MsdPairs {
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<KeysWithValues>> {
-        let mut sorter = Sorter::new(on, n)?;
-        Ok(Box::new(move |on, pairs| sorter.sort(on, pairs)))
-    }
+/// The scratch memory to sort `n` pairs.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch(on: &dyn Launcher, n: u32, _: &Options) -> Result<Sorter> {
+    Sorter::new(on, n)
+}
+
+/// Sorts pairs in place.
+///
+/// # Errors
+/// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
+pub fn sort(on: &dyn Launcher, pairs: KeysWithValues, sorter: &mut Sorter) -> Result {
+    sorter.sort(on, pairs)
 }
 
 /// From this many large tiles per multiprocessor on pairs go by buckets. On an H200 that is from 3.2 million pairs on:
@@ -107,7 +114,7 @@ impl Plan {
 }
 
 /// The scratch memory of one sort after the other. Two sorts at once need two.
-struct Sorter {
+pub struct Sorter {
     plan: Plan,
     /// Two arrays of as many pairs as there are; the second is empty where the device chooses.
     pairs: [Scratch<u64>; 2],

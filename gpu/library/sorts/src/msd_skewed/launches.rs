@@ -12,7 +12,7 @@ use crate::msd::{
     bucket_sort_threads, takes_large,
 };
 use rungs_common::keys;
-use rungs_common::ladder::sort::{Keys, Sorts, Width};
+use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::{self, *};
 
 /// The row of the ladder.
@@ -33,21 +33,40 @@ pub static RUNG: Entry<ladder::sort::Sort> = rung!(
 )
 .with_capacity(MAX_KEYS as u64)
 .with_tiles(&[TILE])
-.run_by(ladder::sort::Sort::both(&MsdSkewed));
+.run_by(ladder::sort::Sort::both(
+    &Functions { scratch: scratch::<u32>, run: sort },
+    &Functions { scratch: scratch::<u64>, run: sort },
+));
 
-pub(crate) struct MsdSkewed;
+/// What is launched, and the memory that it needs beside the keys. Two sorts at once need two.
+pub struct Scratched<W> {
+    plan: Plan,
+    /// Its histogram is zero before and after a sort.
+    workspace: Scratch<u32>,
+    keys: Scratch<W>,
+}
 
-impl<W: Width + Sort> Sorts<W> for MsdSkewed {
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let plan = Plan::new::<W>(n, on.device().shared_per_block);
-        // Zero once: every sort leaves the histogram so.
-        let (workspace, scratch) = (on.zeros(plan.words())?, on.scratch(n)?);
-        Ok(Box::new(move |on, Keys { keys, order }| {
-            expect_aligned("keys", keys)?;
-            let memory = Memory { input: keys, output: keys, scratch: scratch.view(), workspace: workspace.view() };
-            W::sort_skewed(on, &plan, order, memory)
-        }))
-    }
+/// The scratch memory to sort `n` keys.
+///
+/// # Errors
+/// [`Failed::Machine`] if there is no memory.
+pub fn scratch<W: Width + Sort>(on: &dyn Launcher, n: u32, _: &Options) -> Result<Scratched<W>> {
+    let plan = Plan::new::<W>(n, on.device().shared_per_block);
+    Ok(Scratched { plan, workspace: on.zeros(plan.words())?, keys: on.scratch(n)? })
+}
+
+/// Sorts keys in place.
+///
+/// # Errors
+/// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
+pub fn sort<W: Width + Sort>(
+    on: &dyn Launcher,
+    Keys { keys, order }: Keys<W>,
+    Scratched { plan, workspace, keys: scratch }: &mut Scratched<W>,
+) -> Result {
+    expect_aligned("keys", keys)?;
+    let memory = Memory { input: keys, output: keys, scratch: scratch.view(), workspace: workspace.view() };
+    W::sort_skewed(on, plan, order, memory)
 }
 
 const _: () = assert!(CONTROL_WORDS <= HISTOGRAM_THREADS, "the histogram zeroes a word per thread");

@@ -12,7 +12,7 @@ use crate::by_order::sample::{MOST_BUCKETS, WARP_ROWS};
 use crate::by_order::{merge_by_less, merge_by_less_u64, merge_by_low_half};
 use crate::digits::LAST_EPOCH;
 use rungs_common::ladder::sort::*;
-use rungs_common::order::Less;
+use rungs_common::order::{Less, LowHalfDown};
 use std::marker::PhantomData;
 
 /// Keys of a small tile.
@@ -20,10 +20,25 @@ const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
 
 /// The row of the ladder.
 pub static RUNG: Entry<Sort> =
-    Rung { kernels: KERNELS, ..rung!("mod.rs", [merge_stable_scatter]) }.with_tiles(&[SMALL_TILE]).run_by(
-        Sort::both(&StableSort)
-            .by_low_half(ByLowHalf { launches: sequence::<merge_by_low_half::Kernels>, stable: true }),
-    );
+    Rung { kernels: KERNELS, ..rung!("mod.rs", [merge_stable_scatter]) }.with_tiles(&[SMALL_TILE]).run_by(Sort {
+        low_half: Some(ByLowHalf {
+            sort: &Functions {
+                scratch: |on, n, _| sequence::<merge_by_low_half::Kernels>(on, n),
+                run: |on, Keys { keys, .. }, sort| sort(on, (keys, LowHalfDown)),
+            },
+            stable: true,
+        }),
+        ..Sort::both(
+            &Words {
+                scratch: |on, n, _| sequence::<merge_by_less::Kernels>(on, n),
+                sort: |on, keys, sort| sort(on, (keys, Less)),
+            },
+            &Words {
+                scratch: |on, n, _| sequence::<merge_by_less_u64::Kernels>(on, n),
+                sort: |on, keys, sort| sort(on, (keys, Less)),
+            },
+        )
+    });
 
 /// The names of the kernels, by function: the move, and the instances of each of the others.
 const KERNELS: &[&[&str]] =
@@ -74,22 +89,6 @@ impl<S: StableKernels> SampleKernels for Stable<S> {
 }
 
 const _: () = assert!(FEW <= MOST);
-
-struct StableSort;
-
-impl Sorts<u32> for StableSort {
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-        let mut sort = sequence::<merge_by_less::Kernels>(on, n)?;
-        Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
-    }
-}
-
-impl Sorts<u64> for StableSort {
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-        let mut sort = sequence::<merge_by_less_u64::Kernels>(on, n)?;
-        Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
-    }
-}
 
 /// The launches that sort `n` keys by an order and leave equivalent keys in their order.
 ///

@@ -37,23 +37,21 @@ pub mod launches {
     use rungs_kernels::ladder::sort::*;
 
     /// What competes.
-    pub static ANSWER: Answer = Answer::Sort(&Own);
+    pub static ANSWER: Answer = Answer::Sort(&Words { scratch: no_scratch, sort });
 
-    struct Own;
-
-    impl Sorts<u32> for Own {
-        // Scratch memory is taken here, once; the closure is what is timed.
-        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-            let geometry = Geometry::linear((n.next_power_of_two() / 2).div_ceil(BLOCK), BLOCK);
-            let stages = n.next_power_of_two().ilog2();
-            Ok(Box::new(move |on, Keys { keys, .. }| {
-                for stage in 0..stages {
-                    for step in (0..=stage).rev() {
-                        on.launch(own_sort_step, geometry, (keys, 1 << step, (step == stage) as u32))?;
-                    }
-                }
-                Ok(())
-            }))
+    /// Sorts `keys` in place; this is what is timed. Memory beside the keys is taken once, by a function in place of
+    /// [`no_scratch`], whose result `sort` then gets.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn sort(on: &dyn Launcher, keys: Global<u32>, (): &mut ()) -> Result {
+        let n = keys.len();
+        let geometry = Geometry::linear((n.next_power_of_two() / 2).div_ceil(BLOCK), BLOCK);
+        for stage in 0..n.next_power_of_two().ilog2() {
+            for step in (0..=stage).rev() {
+                on.launch(own_sort_step, geometry, (keys, 1 << step, (step == stage) as u32))?;
+            }
         }
+        Ok(())
     }
 }
