@@ -50,6 +50,6 @@ impl Entry<&'static dyn Select> {
     {
         let run = self.run;
         self.rung.check(&Ask::of::<T>(on, n))?;
-        Sequence::new(on, n, move |on| Selects::<T>::launches(run, on, n))
+        sequence(on, n, move |on| Selects::<T>::launches(run, on, n))
     }
 }
