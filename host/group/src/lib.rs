@@ -43,7 +43,7 @@ mod vec;
 pub use local::Local;
 pub use meeting::{Meeting, Seat};
 pub use nccl::Nccl;
-pub use tcp::{Rendezvous, Tcp};
+pub use tcp::{Rendezvous, Secret, Tcp, told};
 pub use vec::{Counter, Part, Reducer, Scanner, ShardedVec, Total, Totals, seed_of};
 
 use meeting::Witness;
