@@ -1,8 +1,8 @@
 //! A meeting of processes over TCP: rank 0 listens, and passes on what the others bring.
 //!
-//! A few bytes move here, so one connection for each other rank is enough. Who connects has to know the job's name, which
-//! keeps jobs apart that use one port by accident, and the job's secret, if it has one. Who has been let in is believed,
-//! and so is the network: messages are neither encrypted nor signed.
+//! A few bytes move here, so one connection for each other rank is enough. Who connects has to know the job's name,
+//! which keeps jobs apart that use one port by accident, and the job's secret, if it has one. Who has been let in is
+//! believed, and so is the network: messages are neither encrypted nor signed.
 //!
 //! No call takes longer than the time-out. The first rank that comes to a meeting begins its time; rank 0, which knows
 //! who is absent, ends the meeting a little before that time is up, so that all are told.
