@@ -697,7 +697,9 @@ fn over_tcp_silent_connections_end_nothing() {
         let waited = start.elapsed();
         assert!(waited > Duration::from_secs(4) && waited < Duration::from_secs(15), "{waited:?}");
         let all = Tcp::new(1, 2, at, patience).unwrap().all_gather(vec![1]).unwrap();
-        assert_eq!([*all, *first.join().unwrap()], [[[0], [1]], [[0], [1]]]);
+        for all in [all, first.join().unwrap()] {
+            assert_eq!(*all, [[0], [1]]);
+        }
     });
 }
 
