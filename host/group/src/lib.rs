@@ -39,6 +39,7 @@ pub mod profile;
 pub mod sort;
 mod tcp;
 mod vec;
+pub mod verdict;
 
 pub use local::Local;
 pub use meeting::{Meeting, Seat};
