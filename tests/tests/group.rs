@@ -383,9 +383,48 @@ fn an_error_of_one_rank_ends_all() {
 
 #[test]
 fn a_rank_that_does_not_come_is_not_waited_for() {
-    let (error, waited) = ends(3, |group, _| if group.rank() == 2 { Ok(()) } else { group.barrier() });
+    let late = |group: &dyn Group, _: &Engine| {
+        if group.rank() == 2 {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        group.barrier()
+    };
+    let (error, waited) = ends(3, late);
     assert_eq!((error.to_string(), error.exit_code()), ("rank 2 did not answer within 0.3 s".into(), 5));
     assert!(waited < Duration::from_secs(10));
+}
+
+/// Whether the others are at the meeting already or come to it later; and nobody misses it if they do not.
+#[test]
+fn a_rank_that_has_ended_is_not_waited_for() {
+    for last in [0, 2] {
+        let start = Instant::now();
+        let ended = group::run(&simulators(3), |group, _| {
+            group.barrier()?;
+            if group.rank() == last {
+                std::thread::sleep(Duration::from_millis(300));
+            }
+            if group.rank() == 2 { Ok(()) } else { group.barrier() }
+        });
+        let error = ended.unwrap_err();
+        let want = "rank 2 failed: it has ended, and others wait for it";
+        assert_eq!((error.to_string(), error.exit_code()), (want.into(), 5));
+        assert!(start.elapsed() < Duration::from_secs(60), "the others waited for the time-out");
+    }
+    group::run(&simulators(3), |group, _| group.barrier()).unwrap();
+}
+
+/// A later time than any clock has.
+#[test]
+fn patience_has_no_end_that_panics() {
+    let settings = Settings { timeout: Duration::MAX, ..Settings::default() };
+    group::run_with(&simulators(2), settings, |group, _| group.barrier()).unwrap();
+    let at = &rendezvous(port(), "one");
+    std::thread::scope(|scope| {
+        for rank in 0..2 {
+            scope.spawn(move || Tcp::new(rank, 2, at, Duration::MAX).unwrap().all_gather(vec![]).unwrap());
+        }
+    });
 }
 
 #[test]
@@ -407,7 +446,7 @@ fn port() -> u16 {
 
 /// A meeting at a port of this host.
 fn rendezvous(port: u16, job: &str) -> Rendezvous {
-    Rendezvous { host: "127.0.0.1".into(), port, job: job.into() }
+    Rendezvous { host: "127.0.0.1".into(), port, job: job.into(), ..Default::default() }
 }
 
 /// Runs `work` for each rank of a meeting over TCP, and returns what the ranks say.
@@ -553,43 +592,113 @@ fn over_tcp_the_time_begins_with_the_first_rank() {
     assert!(waited[1] < about(patience), "{waited:?}");
 }
 
+/// A connection to rank 0, which may not listen yet.
+fn connect(port: u16) -> TcpStream {
+    let start = Instant::now();
+    loop {
+        match TcpStream::connect(("127.0.0.1", port)) {
+            Ok(link) => return link,
+            Err(e) => assert!(start.elapsed() < Duration::from_secs(20), "{e}"),
+        }
+    }
+}
+
+/// All that a connection is told until its end.
+fn told(mut link: TcpStream) -> Vec<u8> {
+    let mut answer = vec![];
+    let _ = link.read_to_end(&mut answer);
+    answer
+}
+
+/// A greeting as rank 1 of three, with the question that it is answered.
+fn greeting(port: u16) -> (TcpStream, Vec<u8>) {
+    let (mut link, mut question) = (connect(port), vec![0; 25]);
+    link.write_all(&[&b"rungs\0\0\x03\x01\0\0\0\x03\0\0\0"[..], &[9; 24]].concat()).unwrap();
+    link.read_exact(&mut question).unwrap();
+    (link, question)
+}
+
 /// Others at the same port are told why they are not let in, and the ranks of the job meet all the same.
 #[test]
 fn over_tcp_strangers_are_refused() {
-    let (port, patience) = (port(), Duration::from_secs(5));
-    let (at, other) = (&rendezvous(port, "one"), &rendezvous(port, "other"));
+    let (port, patience) = (port(), Duration::from_secs(8));
+    let with = |job: &str, secret: &str| Rendezvous { secret: secret.to_string().into(), ..rendezvous(port, job) };
+    let (at, other, guess) = (&with("one", "hush"), &with("other", "hush"), &with("one", "hash"));
     let refused = |rank, size, at: &Rendezvous, patience| Tcp::new(rank, size, at, patience).err().unwrap().to_string();
     std::thread::scope(|scope| {
         let first = scope.spawn(move || Tcp::new(0, 3, at, patience).unwrap().all_gather(vec![0]).unwrap());
         // They come before the right ones. The first ones say nothing, or what no rank says.
-        let connect = || {
-            let start = Instant::now();
-            loop {
-                match TcpStream::connect(("127.0.0.1", port)) {
-                    Ok(link) => return link,
-                    Err(e) => assert!(start.elapsed() < patience, "{e}"),
-                }
-            }
-        };
-        let _silent = [connect(), connect(), connect()];
-        let (mut loud, mut old) = (connect(), connect());
+        let _silent = [connect(port), connect(port), connect(port)];
+        let (mut loud, mut old) = (connect(port), connect(port));
         loud.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-        assert_eq!(loud.read(&mut [0]).unwrap_or(0), 0);
+        assert_eq!(told(loud), b"");
         old.write_all(b"rungs\0\0\x01\x01\0\0\0\x03\0\0\0").unwrap();
-        let mut answer = vec![];
-        let _ = old.read_to_end(&mut answer);
-        assert!(String::from_utf8_lossy(&answer).contains("version 2 of the protocol between ranks, not 1"));
-        // One of another job waits: its own rank 0 may come.
-        let said = refused(1, 3, other, patience / 10);
-        let why = "job 'one' meets there, not job 'other'; RUNGS_PORT names another port";
-        assert_eq!(said, format!("rank 0 did not answer within 0.5 s at 127.0.0.1, port {port}: {why}"));
+        assert!(String::from_utf8_lossy(&told(old)).contains("version 3 of the protocol between ranks, not 1"));
+        // Who cannot answer is told no more than that, and is asked something else the next time.
+        let ((mut link, question), (mut more, second)) = (greeting(port), greeting(port));
+        assert!(question[0] == 4 && question != second);
+        link.write_all(&[0; 32]).unwrap();
+        assert_eq!(told(link), [3, 0, 0, 0, 0, 0, 0, 0, 0]);
+        more.write_all(&[0; 33]).unwrap();
+        assert_eq!(told(more), b"");
+        // One of another job, or with another secret, waits: its own rank 0 may come.
+        for (at, job) in [(other, "other"), (guess, "one")] {
+            let said = refused(1, 3, at, patience / 16);
+            let why = format!("another job meets there, not job '{job}', or its RUNGS_SECRET is another");
+            let late = format!("rank 0 did not answer within 0.5 s at 127.0.0.1, port {port}: {why}");
+            assert_eq!(said, late + "; RUNGS_PORT names another port");
+        }
         assert_eq!(refused(1, 2, at, patience), "rank 0 is one of 3 ranks, and rank 1 one of 2");
+        assert_eq!(refused(7, 9, at, patience), "rank 0 is one of 3 ranks, and rank 7 one of 9");
         let second = scope.spawn(move || Tcp::new(2, 3, at, patience).unwrap().all_gather(vec![2]).unwrap());
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(refused(2, 3, at, patience), "another process is rank 2 already");
         let all = Tcp::new(1, 3, at, patience).unwrap().all_gather(vec![1]).unwrap();
         for all in [all, first.join().unwrap(), second.join().unwrap()] {
             assert_eq!(*all, [[0], [1], [2]]);
+        }
+    });
+}
+
+/// A rank does not join whoever listens, and does not print what it is told as it is.
+#[test]
+fn over_tcp_a_rank_0_has_to_prove_that_it_is_one() {
+    let said = |what: u8, bytes: &[u8]| {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let at = &rendezvous(listener.local_addr().unwrap().port(), "one");
+        std::thread::scope(|scope| {
+            let rank = scope.spawn(|| Tcp::new(1, 2, at, Duration::from_secs(1)).err().unwrap().to_string());
+            let mut link = listener.accept().unwrap().0;
+            drop(listener);
+            link.read_exact(&mut [0; 40]).unwrap();
+            for (what, bytes) in [(4, &[7; 16][..]), (what, bytes)] {
+                link.write_all(&[&[what][..], &(bytes.len() as u64).to_le_bytes(), bytes].concat()).unwrap();
+            }
+            assert_eq!(told(link).len(), 32);
+            rank.join().unwrap()
+        })
+    };
+    let welcome = said(2, &[0; 32]);
+    assert!(welcome.starts_with("rank 0 did not answer within 1 s"), "{welcome}");
+    assert_eq!(said(1, b"no \x1b[2J\x07"), "no \\u{1b}[2J\\u{7}");
+}
+
+/// More of them than rank 0 keeps, and longer than it listens to one.
+#[test]
+fn over_tcp_silent_connections_end_nothing() {
+    let (at, patience) = (&rendezvous(port(), "one"), Duration::from_secs(20));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(move || Tcp::new(0, 2, at, patience).unwrap().all_gather(vec![0]).unwrap());
+        let start = Instant::now();
+        let silent: Vec<_> = (0..200).map(|_| connect(at.port)).collect();
+        for link in silent {
+            assert_eq!(told(link), b"");
+        }
+        let waited = start.elapsed();
+        assert!(waited > Duration::from_secs(4) && waited < Duration::from_secs(15), "{waited:?}");
+        let all = Tcp::new(1, 2, at, patience).unwrap().all_gather(vec![1]).unwrap();
+        for all in [all, first.join().unwrap()] {
+            assert_eq!(*all, [[0], [1]]);
         }
     });
 }

@@ -633,12 +633,35 @@ fn calls_for_several_devices_that_cannot_be() {
     refused(&["profile", "radix", "--transport", "nccl"], 2, &["--gpus"]);
     // More than any host has; without a driver there is none.
     refused(&["profile", "reduce", "--gpus", "99", "--device", "cuda", "--n", "9"], 3, &["rungs: "]);
-    let launched = |arguments: &[&str], rank: &str| {
-        let output = rungs(arguments).env("RANK", rank).env("WORLD_SIZE", "2").output().unwrap();
+    let launched = |arguments: &[&str], rank: &str, variable: (&str, &str)| {
+        let mut call = rungs(arguments);
+        let output = call.env("RANK", rank).env("WORLD_SIZE", "2").env(variable.0, variable.1).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    let (code, err) = launched(&["radix", "--gpus", "3"], "0");
-    assert!(code == Some(2) && err.contains("2 processes were launched, and --gpus asks for 3"), "{err}");
-    let (code, err) = launched(&["radix", "--gpus", "2"], "1");
-    assert!(code == Some(2) && err.contains("leave out --device or the launcher"), "{err}");
+    let said = "RANK and WORLD_SIZE say that 2 processes were launched";
+    let (code, err) = launched(&["radix", "--gpus", "3"], "0", ("LOCAL_RANK", "0"));
+    assert!(code == Some(2) && err.contains(&format!("{said}, and --gpus asks for 3")), "{err}");
+    let (code, err) = launched(&["radix", "--gpus", "2"], "1", ("LOCAL_RANK", "0"));
+    assert!(code == Some(2) && err.contains(said) && err.contains("leave out --device or the launcher"), "{err}");
+    let (code, err) = launched(&["radix", "--gpus", "2"], "1", ("MASTER_PORT", "99999"));
+    assert!(code == Some(2) && err.contains("MASTER_PORT is '99999', which is no number from 1 to 65535"), "{err}");
+    let alone = ["radix", "--gpus", "2", "--device", "auto", "--patience", "0.2"];
+    let (code, err) = launched(&alone, "0", ("RUNGS_LISTEN", "192.0.2.7"));
+    assert!(code == Some(5) && err.contains("cannot listen at 192.0.2.7") && err.contains(said), "{err}");
+}
+
+/// What Slurm says in a batch script, which is one process.
+#[test]
+fn a_batch_script_is_one_process() {
+    let mut call = rungs(&["reduce", "--gpus", "2", "--n", "100", "--format", "csv"]);
+    let batch = [("SLURM_JOB_ID", "7"), ("SLURM_PROCID", "0"), ("SLURM_LOCALID", "0"), ("SLURM_NTASKS", "4")];
+    let output = call.envs(batch).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    // The names are those of the JSON report, and of other reports.
+    let [head, row] = out.lines().collect::<Vec<_>>()[..] else { panic!("{out}") };
+    let columns =
+        "family,rung,gpus,transport,n,dtype,keys,time_ms,best_ms,rate,rate_unit,speedup,efficiency,exchange_gbs";
+    assert_eq!(head, format!("{columns},verified,error"));
+    assert!(row.starts_with("reduce,shares,2,memory of the host,100,") && row.ends_with(",true,"), "{row}");
 }

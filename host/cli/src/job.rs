@@ -6,17 +6,18 @@ use crate::algorithms::oracle::products;
 use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size};
 use crate::bench::peers::Peers;
 use crate::bench::{Times, stats};
-use crate::data::{Distribution, Dtype, Element};
+use crate::data::{Difference, Distribution, Dtype, Element};
 use crate::measure::median;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
-use rungs::keys::{KeyWord, order_of};
+use rungs::keys::KeyWord;
 use rungs::matrix::Precision;
 use rungs::verify;
 use rungs_group::product::{Multiplier, bounds};
 use rungs_group::profile::GroupProfile;
 use rungs_group::sort::{SortRung, Sorter};
-use rungs_group::{Counter, Exchange, Group, Part, Reducer, Round, Scanner, ShardedVec, Total, seed_of};
+use rungs_group::verdict::{self, Share};
+use rungs_group::{Counter, Exchange, Group, Reducer, Round, Scanner, ShardedVec, Total, seed_of};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::sorts::pieces::Pieces;
@@ -75,12 +76,17 @@ pub struct Outcome {
     pub dtype: Dtype,
     /// How they were drawn.
     pub keys: String,
+    /// Whether the result is right on all ranks; a wrong one is not timed.
+    pub verified: bool,
+    /// What a rank found to be wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// The median of the runs, in milliseconds by the host's clock: of each run the longest time of a rank.
-    pub time_ms: f64,
+    pub time_ms: Option<f64>,
     /// The fastest run.
-    pub best_ms: f64,
+    pub best_ms: Option<f64>,
     /// Work of the whole divided by the median.
-    pub rate: f64,
+    pub rate: Option<f64>,
     /// The unit of the rate.
     pub rate_unit: RateUnit,
     /// What was done, as a report of `rungs bench` has it: the size, and the times of all runs.
@@ -88,7 +94,7 @@ pub struct Outcome {
     pub size: Size,
     /// See [`Outcome::size`].
     #[serde(skip)]
-    pub times: Times,
+    pub times: Option<Times>,
     /// The profile, if the job asks for one.
     #[serde(skip)]
     pub profile: Option<GroupProfile>,
@@ -120,8 +126,7 @@ impl Job<'_> {
     /// Runs the job as a member of the group. All ranks call it.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if a result is wrong; [`Error::Usage`] if groups do not solve such a problem; the errors of
-    /// the run.
+    /// [`Error::Usage`] if groups do not solve such a problem; the errors of the run.
     pub fn run(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
         macro_rules! of_type {
             ($method:ident) => {
@@ -156,34 +161,34 @@ impl Job<'_> {
         Error::Usage(format!("several devices do not solve {name} of {dtype}; they do {}", known.join(", ")))
     }
 
-    /// Times `run` on all ranks together, after `restore`, and makes the outcome.
+    /// The outcome, once all ranks have told what they found to be wrong. If that is nothing, times `run` on all ranks
+    /// together, after `restore`.
     #[rustfmt::skip]
     fn timed(
-        &self, group: &dyn Group, engine: &Engine, rung: &'static str, (amount, unit): (f64, RateUnit),
-        mut run: impl FnMut(bool) -> Result<()>,
+        &self, group: &dyn Group, engine: &Engine, (rung, found): (&'static str, Option<Difference>),
+        (amount, unit): (f64, RateUnit), mut run: impl FnMut(bool) -> Result<()>,
     ) -> Result<Outcome> {
-        let mut times = vec![];
-        for _ in 0..self.runs.max(1) {
-            run(false)?;
-            engine.synchronize()?;
-            group.barrier()?;
-            let start = Instant::now();
-            run(true)?;
-            engine.synchronize()?;
-            let mine = start.elapsed().as_secs_f64() * 1e3;
-            times.push(group.all_gather(&[mine])?.concat().into_iter().fold(0.0, f64::max));
+        let error = self.agree(group, rung, found)?;
+        let (mut times, mut profile) = (vec![], None);
+        if error.is_none() {
+            for _ in 0..self.runs.max(1) {
+                run(false)?;
+                engine.synchronize()?;
+                group.barrier()?;
+                let start = Instant::now();
+                run(true)?;
+                engine.synchronize()?;
+                let mine = start.elapsed().as_secs_f64() * 1e3;
+                times.push(group.all_gather(&[mine])?.concat().into_iter().fold(0.0, f64::max));
+            }
+            if self.profiled {
+                run(false)?;
+                profile = Some(rungs_group::profile::profile(group, engine, || run(true))?.1);
+            }
         }
-        let mut profile = None;
-        if self.profiled {
-            run(false)?;
-            profile = Some(rungs_group::profile::profile(group, engine, || run(true))?.1);
-        }
-        // There is at least one.
-        let Some(all) = stats::times(&times, 1) else { return Err(self.unsuited()) };
-        let best_ms = times.iter().copied().fold(f64::INFINITY, f64::min);
-        let time_ms = median(&mut times);
-        let per_second = amount / (time_ms * 1e-3).max(f64::MIN_POSITIVE);
-        let rate = if unit == RateUnit::Keys { per_second } else { per_second * 1e-9 };
+        let all = stats::times(&times, 1);
+        let time_ms = all.map(|_| median(&mut times));
+        let per_second = time_ms.map(|ms| amount / (ms * 1e-3).max(f64::MIN_POSITIVE));
         Ok(Outcome {
             family: self.family.name,
             rung,
@@ -192,9 +197,11 @@ impl Job<'_> {
             n: self.size.n(),
             dtype: self.dtype,
             keys: self.distribution().to_string(),
+            verified: error.is_none(),
+            error,
             time_ms,
-            best_ms,
-            rate,
+            best_ms: times.iter().copied().reduce(f64::min),
+            rate: per_second.map(|rate| if unit == RateUnit::Keys { rate } else { rate * 1e-9 }),
             rate_unit: unit,
             size: self.size,
             times: all,
@@ -202,38 +209,19 @@ impl Job<'_> {
         })
     }
 
-    /// The error for a wrong element of a rank's share.
-    fn wrong(&self, rung: &str, group: &dyn Group, index: u64, got: impl ToString, want: impl ToString) -> Error {
-        Error::Mismatch {
-            family: self.family.name.into(),
-            rung: format!("{rung}, on rank {} of {},", group.rank(), group.size()),
-            n: self.size.n(),
-            index,
-            want: want.to_string(),
-            got: got.to_string(),
-        }
-    }
-
-    /// Ends with the first error that a rank has found in its share, on that rank; on the others with [`Error::Group`].
-    fn agree(&self, group: &dyn Group, found: Result<()>) -> Result<()> {
-        let told = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        let all = group.all_gather_bytes(told.into_bytes())?;
-        found?;
-        match all.iter().find(|told| !told.is_empty()) {
-            Some(told) => Err(Error::Group(String::from_utf8_lossy(told).into_owned())),
-            None => Ok(()),
-        }
+    /// The first message of a rank that has found something wrong; the same on all ranks.
+    fn agree(&self, group: &dyn Group, rung: &str, found: Option<Difference>) -> Result<Option<String>> {
+        let who = format!("{rung}, on rank {} of {},", group.rank(), group.size());
+        let n = self.size.n() as usize;
+        let mine = verify::verdict(self.family.name, &who, n, found).err().map(|error| error.to_string());
+        let all = group.all_gather_bytes(mine.unwrap_or_default().into_bytes())?;
+        Ok(all.iter().find(|told| !told.is_empty()).map(|told| rungs_group::told(told)))
     }
 
     fn sort<T: Total<Word: KeyWord + Pieces>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
         let input = ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?)?;
         let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
         let mut sorter = Sorter::new(group, engine)?;
-        let order = order_of(T::DTYPE);
-        let sum = |found: verify::Found| -> Result<u64> {
-            Ok(group.all_gather(&[found.checksum])?.concat().into_iter().fold(0, u64::wrapping_add))
-        };
-        let before = sum(T::Word::look(&Part::of(&input), order, false)?)?;
         keys.copy_from(&input)?;
         let mut cub = self.cub.map(|peers| peers.key_sort(T::DTYPE)).transpose()?;
         let mut sort = |keys: &mut ShardedVec<'_, T>| match &mut cub {
@@ -241,35 +229,12 @@ impl Job<'_> {
             None => sorter.sort(keys, self.rung).map(SortRung::name),
         };
         let ran = sort(&mut keys)?;
-        // The whole is right if each share is in order, the seams are, and all keys are still there.
-        let found = T::Word::look(&Part::of(&keys), order, false)?;
-        let after = sum(found)?;
-        let ends: Vec<T> = match keys.len() {
-            0 => vec![],
-            len => [keys.read(0, 1)?, keys.read(len - 1, 1)?].concat(),
-        };
-        let all: Vec<T> = group.all_gather(&ends)?.concat();
-        let seam = all.windows(2).find(|pair| pair[0].to_word() > pair[1].to_word());
-        let verdict = if found.descents > 0 {
-            Err(self.wrong(ran, group, 0, format!("{} descents", found.descents), "none"))
-        } else if let Some(pair) = seam {
-            Err(self.wrong(ran, group, 0, format!("{} before {}", pair[0].show(), pair[1].show()), "order"))
-        } else if before != after {
-            Err(self.wrong(ran, group, 0, format!("checksum {after:x}"), format!("{before:x}")))
-        } else {
-            Ok(())
-        };
-        self.agree(group, verdict)?;
+        // All ranks look at all shares, and find the same.
+        let found = verdict::sort(&Share::all(&keys)?, &Share::all(&input)?);
         let work = (self.size.n() as f64, RateUnit::Keys);
-        self.timed(
-            group,
-            engine,
-            ran,
-            work,
-            |now| {
-                if now { sort(&mut keys).map(|_| ()) } else { keys.copy_from(&input) }
-            },
-        )
+        self.timed(group, engine, (ran, found), work, |now| {
+            if now { sort(&mut keys).map(|_| ()) } else { keys.copy_from(&input) }
+        })
     }
 
     /// Sums of floats are compared bit by bit here, so their elements have to be the family's own, small whole numbers.
@@ -295,15 +260,15 @@ impl Job<'_> {
         let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
         let all: Vec<T> = group.all_gather(&[own])?.concat();
         let want: T = all.into_iter().fold(Reducible::identity(operation), combined);
-        let got = reducer.totals(&input)?.all;
-        let verdict = if got.to_word() == want.to_word() || got == want {
-            Ok(())
-        } else {
-            Err(self.wrong(OWN, group, 0, got.show(), want.show()))
-        };
-        self.agree(group, verdict)?;
+        let found = verdict::elements(&[reducer.totals(&input)?.all], &[want]);
         let work = (self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
-        self.timed(group, engine, OWN, work, |now| if now { reducer.totals(&input).map(|_| ()) } else { Ok(()) })
+        self.timed(
+            group,
+            engine,
+            (OWN, found),
+            work,
+            |now| if now { reducer.totals(&input).map(|_| ()) } else { Ok(()) },
+        )
     }
 
     fn scan<T: Total + Reducible>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
@@ -322,19 +287,15 @@ impl Job<'_> {
         let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
         let totals: Vec<T> = group.all_gather(&[own])?.concat();
         let mut sum: T = totals[..group.rank()].iter().copied().fold(Reducible::identity(operation), combined);
-        let mut verdict = Ok(());
-        for (i, (x, got)) in mine.iter().zip(output.to_vec()?).enumerate() {
-            let next = combined(sum, *x);
-            let want = if exclusive { sum } else { next };
-            if got != want {
-                verdict = Err(self.wrong(OWN, group, i as u64, got.show(), want.show()));
-                break;
-            }
-            sum = next;
-        }
-        self.agree(group, verdict)?;
+        let step = |&x: &T| {
+            let before = sum;
+            sum = combined(sum, x);
+            if exclusive { before } else { sum }
+        };
+        let want: Vec<T> = mine.iter().map(step).collect();
+        let found = verdict::elements(&output.to_vec()?, &want);
         let work = (2.0 * self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
-        self.timed(group, engine, OWN, work, |now| {
+        self.timed(group, engine, (OWN, found), work, |now| {
             if now { scanner.scan(&mut input, &mut output, exclusive) } else { Ok(()) }
         })
     }
@@ -358,13 +319,16 @@ impl Job<'_> {
             }
         }
         let all = group.all_gather(&want)?;
-        let want = |bin: usize| all.iter().map(|counts| counts[bin]).sum::<u64>();
-        let got = counter.count(&input)?;
-        let wrong = (0..got.len()).find(|&bin| got[bin] != want(bin));
-        let verdict = wrong.map_or(Ok(()), |bin| Err(self.wrong(OWN, group, bin as u64, got[bin], want(bin))));
-        self.agree(group, verdict)?;
+        let want: Vec<u64> = (0..want.len()).map(|bin| all.iter().map(|counts| counts[bin]).sum()).collect();
+        let found = verdict::elements(&counter.count(&input)?, &want);
         let work = (self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
-        self.timed(group, engine, OWN, work, |now| if now { counter.count(&input).map(|_| ()) } else { Ok(()) })
+        self.timed(
+            group,
+            engine,
+            (OWN, found),
+            work,
+            |now| if now { counter.count(&input).map(|_| ()) } else { Ok(()) },
+        )
     }
 
     fn matmul(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
@@ -387,12 +351,12 @@ impl Job<'_> {
         let mut multiplier = Multiplier::new(group, engine, rows.len(), n, k)?;
         multiplier.multiply(&on_engine[0], &on_engine[1], &c)?;
         let of = products::Product { m: rows.len(), n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0 };
-        let got = c.download()?;
-        let wrong = if rows.is_empty() { None } else { of.first_difference(&got, Precision::F32) };
-        let verdict = wrong.map_or(Ok(()), |(i, want)| Err(self.wrong(OWN, group, i as u64, got[i], want)));
-        self.agree(group, verdict)?;
+        let found = verdict::compared(&c.download()?, rows.len() * n, |got| match rows.is_empty() {
+            true => None,
+            false => of.first_difference(got, Precision::F32),
+        });
         let work = (2.0 * m as f64 * n as f64 * k as f64, RateUnit::Gigaflops);
-        self.timed(group, engine, OWN, work, |now| {
+        self.timed(group, engine, (OWN, found), work, |now| {
             if now { multiplier.multiply(&on_engine[0], &on_engine[1], &c) } else { Ok(()) }
         })
     }

@@ -4,10 +4,11 @@
 //! | --- | --- | --- | --- |
 //! | torchrun and its like | `RANK`, `WORLD_SIZE` | `LOCAL_RANK` | `TORCHELASTIC_RUN_ID` |
 //! | Open MPI's mpirun | `OMPI_COMM_WORLD_RANK`, `…_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` | `PMIX_NAMESPACE` |
-//! | Slurm's srun | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` | `SLURM_JOB_ID`, `SLURM_STEP_ID` |
+//! | Slurm's srun | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | `SLURM_LOCALID` | `SLURM_JOB_ID`, `SLURM_STEP_ID` |
 //!
 //! Rank 0 listens at port `RUNGS_PORT` of host `MASTER_ADDR`; by default at the port after `MASTER_PORT`, which
-//! torchrun uses itself. Without `MASTER_ADDR` all processes are on one host.
+//! torchrun uses itself. Without `MASTER_ADDR` all processes are on one host. `RUNGS_LISTEN` names another address to
+//! listen at, and `RUNGS_SECRET` is what all ranks know.
 
 use super::{Nccl, Rendezvous, Settings, Tcp};
 use rungs::engine::{DeviceChoice, Engine, cuda};
@@ -15,11 +16,12 @@ use rungs::error::{Error, Result};
 use std::env;
 
 /// The names of rank, size and number on the host, by launcher, and those that together name the job. A launcher's own
-/// alone: all of its processes have the same, which is not so for those of a launcher that started it.
+/// alone: all of its processes have the same, which is not so for those of a launcher that started it. Slurm's size is
+/// that of the step, which srun starts: a batch script has a rank and `SLURM_NTASKS`, and is one process.
 const NAMES: [([&str; 3], &[&str]); 3] = [
     (["RANK", "WORLD_SIZE", "LOCAL_RANK"], &["TORCHELASTIC_RUN_ID"]),
     (["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"], &["PMIX_NAMESPACE"]),
-    (["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"], &["SLURM_JOB_ID", "SLURM_STEP_ID"]),
+    (["SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"], &["SLURM_JOB_ID", "SLURM_STEP_ID"]),
 ];
 
 /// The port where the environment names none.
@@ -36,38 +38,59 @@ pub struct Place {
     pub local: u32,
     /// Where the processes find each other.
     pub at: Rendezvous,
+    /// The variables that say rank and size.
+    pub variables: [&'static str; 2],
 }
 
 impl Place {
     /// What the launcher says of this process; nothing if no launcher started it.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a variable that is no number.
+    /// [`Error::Usage`] for a variable that is no number, or is out of range.
     pub fn of_process() -> Result<Option<Self>> {
-        Self::from(|name| env::var(name).ok())
+        Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
     /// What an environment says.
     fn from(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>> {
-        let number = |name: &str| match variable(name) {
+        let number = |name: &str, least: u16| match variable(name) {
             None => Ok(None),
             Some(text) => match text.trim().parse::<u16>() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => Err(Error::Usage(format!("the variable {name} is '{text}', which is no number"))),
+                Ok(number) if number >= least => Ok(Some(number)),
+                _ => {
+                    let (text, most) = (text.escape_debug(), u16::MAX);
+                    Err(Error::Usage(format!(
+                        "the variable {name} is '{text}', which is no number from {least} to {most}"
+                    )))
+                }
             },
         };
-        for ([rank, size, local], job) in NAMES {
-            let (Some(rank), Some(size)) = (number(rank)?, number(size)?) else { continue };
-            let after = number("MASTER_PORT")?.map(|port| port.wrapping_add(1).max(1024));
+        for ([rank_name, size_name, local], job) in NAMES {
+            let (Some(rank), Some(size)) = (number(rank_name, 0)?, number(size_name, 1)?) else { continue };
+            let after = number("MASTER_PORT", 1)?.map(|port| port.wrapping_add(1).max(1024));
             let at = Rendezvous {
                 host: variable("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".into()),
-                port: number("RUNGS_PORT")?.or(after).unwrap_or(PORT),
+                port: number("RUNGS_PORT", 1)?.or(after).unwrap_or(PORT),
                 job: job.iter().filter_map(|name| variable(name)).collect::<Vec<_>>().join("."),
+                secret: variable("RUNGS_SECRET").unwrap_or_default().into(),
+                listen: variable("RUNGS_LISTEN"),
             };
-            let local = number(local)?.unwrap_or(rank).into();
-            return Ok(Some(Self { rank: rank.into(), size: size.into(), local, at }));
+            let local = number(local, 0)?.unwrap_or(rank).into();
+            let variables = [rank_name, size_name];
+            return Ok(Some(Self { rank: rank.into(), size: size.into(), local, at, variables }));
         }
         Ok(None)
+    }
+
+    /// What the variables say, for messages: a shell may have some that are out of date.
+    pub fn said(&self) -> String {
+        let [rank, size] = self.variables;
+        format!("{rank} and {size} say that {} processes were launched", self.size)
+    }
+
+    /// The process's GPU among those that it is shown.
+    fn device(&self, shown: u32) -> DeviceChoice {
+        DeviceChoice::Cuda(if shown == 0 { self.local } else { self.local % shown })
     }
 
     /// Runs `work` as this process's rank, on its GPU.
@@ -75,11 +98,13 @@ impl Place {
     /// # Errors
     /// Those of `work`; as for [`Tcp::new`], [`Engine::open`] and [`Nccl::new`].
     pub fn run<R>(&self, settings: Settings, work: impl FnOnce(&dyn super::Group, &Engine) -> Result<R>) -> Result<R> {
-        let meeting = Tcp::new(self.rank, self.size, &self.at, settings.timeout)?;
+        let meeting = Tcp::new(self.rank, self.size, &self.at, settings.timeout).map_err(|error| match error {
+            Error::Group(why) => Error::Group(format!("{why} ({})", self.said())),
+            error => error,
+        })?;
         // A launcher may show each process its own GPU alone.
         let shown = cuda::devices().map_or(0, |gpus| gpus.len() as u32);
-        let ordinal = if shown == 0 { self.local } else { self.local % shown };
-        let engine = match Engine::open(DeviceChoice::Cuda(ordinal)) {
+        let engine = match Engine::open(self.device(shown)) {
             Ok(engine) => engine,
             Err(error) => {
                 super::Meeting::fail(&meeting, &error.to_string());
@@ -100,10 +125,16 @@ mod tests {
         Place::from(value)
     }
 
+    fn slurm(names: [&'static str; 2], values: [&'static str; 2]) -> Vec<(&'static str, &'static str)> {
+        let task = [("SLURM_PROCID", values[0]), ("SLURM_LOCALID", "0"), ("SLURM_JOB_ID", "77")];
+        [&task[..], &[(names[0], values[1]), (names[1], "3")]].concat()
+    }
+
     #[test]
     fn each_launcher_is_understood() {
         assert_eq!(place(&[("PATH", "/bin"), ("RANK", "3")]).unwrap(), None);
-        let at = |host: &str, port, job: &str| Rendezvous { host: host.into(), port, job: job.into() };
+        let at =
+            |host: &str, port, job: &str| Rendezvous { host: host.into(), port, job: job.into(), ..Default::default() };
         let torchrun = [
             ("RANK", "3"),
             ("WORLD_SIZE", "8"),
@@ -111,28 +142,65 @@ mod tests {
             ("MASTER_ADDR", "first"),
             ("MASTER_PORT", "29500"),
             ("TORCHELASTIC_RUN_ID", "mine"),
-            ("SLURM_PROCID", "0"),
-            ("SLURM_NTASKS", "2"),
-            ("SLURM_JOB_ID", "77"),
         ];
-        let want = Place { rank: 3, size: 8, local: 1, at: at("first", 29_501, "mine") };
-        assert_eq!(place(&torchrun).unwrap(), Some(want));
-        let slurm = [
-            ("SLURM_PROCID", "1"),
-            ("SLURM_NTASKS", "2"),
-            ("SLURM_LOCALID", "0"),
-            ("SLURM_JOB_ID", "77"),
-            ("SLURM_STEP_ID", "3"),
-            ("RUNGS_PORT", "4000"),
-        ];
-        let want = Place { rank: 1, size: 2, local: 0, at: at("127.0.0.1", 4000, "77.3") };
-        assert_eq!(place(&slurm).unwrap(), Some(want));
+        let within = [&torchrun[..], &slurm(["SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"], ["0", "2"])].concat();
+        let variables = ["RANK", "WORLD_SIZE"];
+        let want = Place { rank: 3, size: 8, local: 1, at: at("first", 29_501, "mine"), variables };
+        assert_eq!(want.said(), "RANK and WORLD_SIZE say that 8 processes were launched");
+        assert_eq!(place(&within).unwrap(), Some(want));
+        let mut step = slurm(["SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"], ["1", "2"]);
+        step.extend([("RUNGS_PORT", "4000"), ("RUNGS_SECRET", "hush"), ("RUNGS_LISTEN", "10.0.0.1")]);
+        let listen = Some("10.0.0.1".into());
+        let at_step = Rendezvous { secret: "hush".to_string().into(), listen, ..at("127.0.0.1", 4000, "77.3") };
+        let variables = ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"];
+        let want = Place { rank: 1, size: 2, local: 0, at: at_step, variables };
+        assert!(!format!("{want:?}").contains("hush"), "a secret is shown");
+        assert_eq!(place(&step).unwrap(), Some(want));
         let mpi = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2")];
-        let want = Place { rank: 1, size: 2, local: 1, at: at("127.0.0.1", PORT, "") };
+        let variables = ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"];
+        let want = Place { rank: 1, size: 2, local: 1, at: at("127.0.0.1", PORT, ""), variables };
         assert_eq!(place(&mpi).unwrap(), Some(want));
         let named = [&mpi[..], &[("PMIX_NAMESPACE", "prterun-4@1")]].concat();
         assert_eq!(place(&named).unwrap().unwrap().at.job, "prterun-4@1");
-        let error = place(&[("RANK", "x"), ("WORLD_SIZE", "2")]).unwrap_err();
-        assert_eq!(error.to_string(), "the variable RANK is 'x', which is no number");
+    }
+
+    #[test]
+    fn what_is_no_number_of_its_range_is_refused_by_name() {
+        let two = [("RANK", "0"), ("WORLD_SIZE", "2")];
+        for (name, value, least) in [
+            ("MASTER_PORT", "x", 1),
+            ("MASTER_PORT", "-1", 1),
+            ("MASTER_PORT", "99999", 1),
+            ("RUNGS_PORT", "0", 1),
+            ("RANK", "\x1b", 0),
+            ("WORLD_SIZE", "0", 1),
+        ] {
+            let error = place(&[&[(name, value)], &two[..]].concat()).unwrap_err();
+            let value = value.escape_debug();
+            let want = format!("the variable {name} is '{value}', which is no number from {least} to 65535");
+            assert_eq!((error.to_string(), error.exit_code()), (want, 2));
+        }
+        let last = place(&[&[("MASTER_PORT", "65535")], &two[..]].concat()).unwrap();
+        assert_eq!(last.unwrap().at.port, 1024);
+    }
+
+    /// As in `sbatch -n 4`, without srun.
+    #[test]
+    fn a_batch_script_of_slurm_is_no_group() {
+        assert_eq!(place(&slurm(["SLURM_NTASKS", "SLURM_NPROCS"], ["0", "4"])).unwrap(), None);
+    }
+
+    #[test]
+    fn each_process_of_a_host_takes_its_own_gpu() {
+        let taken = |shown| {
+            let of =
+                |local| Place { rank: 9, size: 16, local, at: Rendezvous::default(), variables: [""; 2] }.device(shown);
+            [0, 1, 5].map(of)
+        };
+        assert_eq!(taken(8), [0, 1, 5].map(DeviceChoice::Cuda));
+        // Fewer GPUs than processes, each process's own alone, and a driver that tells none.
+        assert_eq!(taken(4), [0, 1, 1].map(DeviceChoice::Cuda));
+        assert_eq!(taken(1), [0, 0, 0].map(DeviceChoice::Cuda));
+        assert_eq!(taken(0), [0, 1, 5].map(DeviceChoice::Cuda));
     }
 }

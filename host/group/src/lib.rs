@@ -39,11 +39,12 @@ pub mod profile;
 pub mod sort;
 mod tcp;
 mod vec;
+pub mod verdict;
 
 pub use local::Local;
 pub use meeting::{Meeting, Seat};
 pub use nccl::Nccl;
-pub use tcp::{Rendezvous, Tcp};
+pub use tcp::{Rendezvous, Secret, Tcp, told};
 pub use vec::{Counter, Part, Reducer, Scanner, ShardedVec, Total, Totals, seed_of};
 
 use meeting::Witness;
@@ -228,18 +229,13 @@ pub fn run<R: Send>(
 /// [`run`] with settings.
 ///
 /// # Errors
-/// The first error of a rank that is its own; [`Error::Group`] if ranks were late; as for [`Engine::open`] and
-/// [`Nccl::new`].
+/// The first error of a rank that is its own; [`Error::Group`] if ranks were late; [`Error::Usage`] if the host has no
+/// thread for a rank; as for [`Engine::open`] and [`Nccl::new`].
 pub fn run_with<R: Send>(
     devices: &[DeviceChoice],
     settings: Settings,
     work: impl Fn(&dyn Group, &Engine) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    if settings.transport == Transport::Nccl {
-        // Here, because it may set a variable of the environment, before threads are started that may read it. Each
-        // rank says what is wrong.
-        let _ = nccl::load();
-    }
     let rank = |seat: Seat, witness: &Witness, device: DeviceChoice| {
         // Opened before the first meeting, and a failure is told there: no rank waits for one that has no device.
         let member = Engine::open(device).and_then(|engine| {
@@ -255,16 +251,22 @@ pub fn run_with<R: Send>(
     let results: Vec<Result<R>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (Seat::row(devices.len(), settings.timeout).into_iter().zip(devices))
             .map(|(seat, &device)| {
-                let rank = &rank;
-                scope.spawn(move || {
-                    let witness = seat.witness();
+                let (rank, witness, spare) = (&rank, seat.witness(), seat.witness());
+                let run = move || {
                     // The data that a panicking rank was at is its own; the others are told and end.
                     let outcome = catch_unwind(AssertUnwindSafe(|| rank(seat, &witness, device)));
-                    outcome.inspect_err(|_| witness.fail("it panicked"))
+                    let outcome = outcome.inspect_err(|_| witness.fail("it panicked"));
+                    witness.leave();
+                    outcome
+                };
+                std::thread::Builder::new().spawn_scoped(scope, run).map_err(|e| {
+                    let why = format!("the host has no thread for rank {}: {e}", spare.rank);
+                    spare.fail(&why);
+                    Error::Usage(why)
                 })
             })
             .collect();
-        let ended = threads.into_iter().map(|thread| match thread.join() {
+        let ended = threads.into_iter().map(|thread| match thread?.join() {
             Ok(Ok(result)) => result,
             Ok(Err(panic)) | Err(panic) => std::panic::resume_unwind(panic),
         });

@@ -4,6 +4,9 @@ use rungs::error::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// The longest time-out, some thirty years: a later time than this from now on the system's clock may not know.
+pub(super) const LONGEST: Duration = Duration::from_secs(1 << 30);
+
 /// Where all ranks of a group meet.
 pub trait Meeting {
     /// The number of this rank.
@@ -58,6 +61,8 @@ struct State {
     /// What all brought to the last meeting. The next one ends only after all have come, and so have read this.
     last: Arc<[Vec<u8>]>,
     failed: Option<String>,
+    /// A rank that comes to no further meeting.
+    gone: Option<usize>,
     /// Threads that may read the memory of others.
     readers: usize,
 }
@@ -70,6 +75,13 @@ impl Room {
 }
 
 impl State {
+    /// Ends the group if a rank is missed that comes no more. After its last meeting nobody misses it.
+    fn miss(&mut self) {
+        if let Some(rank) = self.gone {
+            self.failed.get_or_insert_with(|| failed_text(rank, "it has ended, and others wait for it"));
+        }
+    }
+
     fn verdict(&self) -> Result<()> {
         self.failed.as_ref().map_or(Ok(()), |why| Err(Error::Group(why.clone())))
     }
@@ -93,7 +105,8 @@ impl Seat {
     /// The seats of so many threads, by rank.
     pub fn row(size: usize, timeout: Duration) -> Vec<Self> {
         let (purpose, here, last) = (Purpose::Bytes, vec![None; size], Arc::new([]));
-        let state = State { meetings: 0, purpose, here, last, failed: None, readers: 0 };
+        let timeout = timeout.min(LONGEST);
+        let state = State { meetings: 0, purpose, here, last, failed: None, gone: None, readers: 0 };
         let room = Arc::new(Room { size, timeout, state: Mutex::new(state), changed: Condvar::new() });
         (0..size).map(|rank| Self { room: Arc::clone(&room), rank }).collect()
     }
@@ -104,16 +117,27 @@ impl Seat {
     }
 }
 
-/// Says that a rank has failed.
+/// Says that a rank has failed, or comes no more.
 pub(super) struct Witness {
     room: Arc<Room>,
-    rank: usize,
+    pub(super) rank: usize,
 }
 
 impl Witness {
     /// Tells all that the rank has failed.
     pub(super) fn fail(&self, why: &str) {
         self.room.lock().failed.get_or_insert_with(|| failed_text(self.rank, why));
+        self.room.changed.notify_all();
+    }
+
+    /// Tells all that the rank has come to the end of its work.
+    pub(super) fn leave(&self) {
+        let mut state = self.room.lock();
+        state.gone = Some(self.rank);
+        if state.here.iter().any(Option::is_some) {
+            state.miss();
+        }
+        drop(state);
         self.room.changed.notify_all();
     }
 }
@@ -132,6 +156,7 @@ impl Seat {
     /// What each rank brings to a meeting for this purpose.
     pub(super) fn meet(&self, purpose: Purpose, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
         let mut state = self.room.lock();
+        state.miss();
         state.verdict()?;
         if state.here[self.rank].is_some() {
             return Err(Error::Usage(format!("rank {} is at the meeting already, on another thread", self.rank)));

@@ -1,9 +1,9 @@
 //! A group whose data moves by NVIDIA's NCCL, which is found when the program runs.
 //!
 //! What is looked for is `libnccl.so.2`, by the system's loader, or, first, what `RUNGS_NCCL` names: the file, or its
-//! folder. NCCL is 2.14 or newer. NVLink multicast is not used: `NCCL_NVLS_ENABLE` is 0 unless the user has set it.
+//! folder. NCCL is 2.14 or newer. Whether NVLink multicast is used is the caller's choice, see [`without_multicast`].
 
-use super::meeting::Meeting;
+use super::meeting::{LONGEST, Meeting};
 use super::{Exchange, Group, noted_meeting};
 use libloading::Library;
 use rungs::engine::{Engine, What};
@@ -122,6 +122,18 @@ pub fn load() -> std::result::Result<&'static Found, String> {
     FOUND.get_or_init(|| open(&places(std::env::var_os(VARIABLE)))).as_ref().map_err(Clone::clone)
 }
 
+/// Sets `NCCL_NVLS_ENABLE=0`, unless the user has set it: NCCL then does without NVLink multicast, for which not all
+/// systems are set up. The program calls it; without it NCCL decides.
+///
+/// # Safety
+/// No other thread of the process reads or writes the environment meanwhile, not in C code either.
+pub unsafe fn without_multicast() {
+    if std::env::var_os("NCCL_NVLS_ENABLE").is_none() {
+        // SAFETY: as the caller says.
+        unsafe { std::env::set_var("NCCL_NVLS_ENABLE", "0") };
+    }
+}
+
 /// Where to look.
 fn places(named: Option<OsString>) -> Vec<OsString> {
     let named = named.filter(|name| !name.is_empty()).map(|name| {
@@ -132,12 +144,6 @@ fn places(named: Option<OsString>) -> Vec<OsString> {
 }
 
 fn open(places: &[OsString]) -> std::result::Result<Found, String> {
-    if std::env::var_os("NCCL_NVLS_ENABLE").is_none() {
-        // SAFETY: `load` runs this once, before the program's first call of NCCL, the only reader of the variable. The
-        // standard library's own accesses are in order by its lock; C code of this process reads no environment
-        // before a rank has joined a group, and joining begins here.
-        unsafe { std::env::set_var("NCCL_NVLS_ENABLE", "0") };
-    }
     let mut tried = vec![];
     for place in places {
         match open_one(place) {
@@ -287,11 +293,11 @@ impl Nccl {
                 let mut code = SUCCESS;
                 for peer in peers() {
                     let ((at, bytes), rank) = (piece(&round.sends[peer], k), peer as c_int);
-                    if bytes > 0 && code == SUCCESS {
+                    if bytes > 0 && matches!(code, SUCCESS | IN_PROGRESS) {
                         code = (slots.send)(from.wrapping_add(at).cast(), bytes, BYTES, rank, comm, stream);
                     }
                     let (at, bytes) = piece(&round.receives[peer], k);
-                    if bytes > 0 && code == SUCCESS {
+                    if bytes > 0 && matches!(code, SUCCESS | IN_PROGRESS) {
                         code = (slots.receive)(to.wrapping_add(at).cast(), bytes, BYTES, rank, comm, stream);
                     }
                 }
@@ -425,7 +431,7 @@ struct Wait<'a> {
 
 impl<'a> Wait<'a> {
     fn new(meeting: &'a dyn Meeting) -> Self {
-        Self { meeting, until: Instant::now() + meeting.timeout(), looks: 0 }
+        Self { meeting, until: Instant::now() + meeting.timeout().min(LONGEST), looks: 0 }
     }
 
     /// Lets some time pass.

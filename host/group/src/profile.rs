@@ -200,7 +200,7 @@ mod tests {
         }
         let patience = Duration::from_secs(60);
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-        let at = &Rendezvous { host: "127.0.0.1".into(), port, job: "clocks".into() };
+        let at = &Rendezvous { host: "127.0.0.1".into(), port, job: "clocks".into(), ..Default::default() };
         let seats = std::sync::Mutex::new(Seat::row(2, patience));
         let by_memory = both(|_| seats.lock().unwrap().remove(0));
         let by_tcp = both(|rank| Tcp::new(rank, 2, at, patience).unwrap());

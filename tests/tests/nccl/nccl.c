@@ -54,7 +54,7 @@ int ncclGroupStart(void) { depth++; return SUCCESS; }
 static int add(Call call, int type) {
     if (depth == 0 || type != 1 || call_count == MOST) return INVALID_USAGE;
     calls[call_count++] = call;
-    return SUCCESS;
+    return is("busy") ? IN_PROGRESS : SUCCESS; // both are right for what is only noted
 }
 int ncclSend(const void* memory, size_t bytes, int type, int peer, Comm* comm, void* stream) {
     (void)stream;

@@ -3,6 +3,7 @@
 
 use super::*;
 use std::fs::File;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Output as Ended;
 use std::time::{Duration, Instant};
@@ -431,4 +432,42 @@ fn rungs_lab(words: &[i32]) -> (Option<i32>, Vec<u8>, String) {
     let input: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let ended = rungs(&["lab"]).write_stdin(input).output().unwrap();
     (ended.status.code(), ended.stdout, text(&ended.stderr))
+}
+
+/// More connections than rank 0 may have open, whose owners say nothing. The ranks meet all the same; without GPUs they
+/// end then.
+#[test]
+fn connections_without_words_end_no_group() {
+    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let rank = |rank: &str, line: &str| {
+        let call = raw(&["reduce", "--gpus", "2", "--n", "100", "--device", "auto", "--patience", "30"]);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", line]).arg(call.get_program()).args(call.get_args());
+        shell.envs([("RANK", rank), ("WORLD_SIZE", "2"), ("RUNGS_PORT", &port.to_string())]);
+        shell.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let first = rank("0", "ulimit -n 64; exec \"$0\" \"$@\"");
+    let start = Instant::now();
+    let connect = || loop {
+        match TcpStream::connect(("127.0.0.1", port)) {
+            Ok(link) => return link,
+            Err(e) => assert!(start.elapsed() < Duration::from_secs(20), "{e}"),
+        }
+    };
+    let silent: Vec<_> = (0..120).map(|_| connect()).collect();
+    let second = rank("1", "exec \"$0\" \"$@\"");
+    for ended in [first, second] {
+        let err = text(&ended.wait_with_output().unwrap().stderr);
+        assert!(!err.contains("open files") && !err.contains("did not answer"), "{err}");
+    }
+    drop(silent);
+}
+
+/// Of memory for the stacks of threads.
+#[test]
+fn a_group_without_room_for_its_ranks_is_an_error() {
+    let call = ["reduce", "--gpus", "200", "--n", "1000"];
+    let ended = shell("ulimit -v 500000; exec \"$0\" \"$@\"", &call);
+    let err = text(&ended.stderr);
+    assert!(ended.status.code() == Some(2) && !err.contains("panicked"), "{:?}: {err}", ended.status);
 }

@@ -110,27 +110,27 @@ fn devices(common: &Common, size: usize) -> Result<Vec<DeviceChoice>> {
     Ok((first..end).map(DeviceChoice::Cuda).collect())
 }
 
-/// Runs `work` on a group of this size. The result is that of rank 0, on its process; nothing on others.
+/// Runs `work` on a group of this size. Gives the result of this process's first rank, and whether that is rank 0,
+/// which reports.
 pub(super) fn on_group<R: Send>(
     common: &Common,
     size: usize,
     settings: Settings,
     work: impl Fn(&dyn Group, &Engine) -> Result<R> + Sync,
-) -> Result<Option<R>> {
+) -> Result<(R, bool)> {
     if let Some(place) = Place::of_process()?.filter(|place| place.size > 1) {
         if place.size != size {
-            let launched = place.size;
-            return Err(Error::Usage(format!("{launched} processes were launched, and --gpus asks for {size}")));
+            return Err(Error::Usage(format!("{}, and --gpus asks for {size}", place.said())));
         }
         if matches!(common.device, DeviceChoice::Simulator | DeviceChoice::SimulatorOf(_)) {
-            return Err(Error::Usage(
-                "several processes have no simulators: leave out --device or the launcher".into(),
-            ));
+            let why = "which have no simulators: leave out --device or the launcher, or unset the variables";
+            return Err(Error::Usage(format!("{}, {why}", place.said())));
         }
-        return place.run(settings, work).map(|result| (place.rank == 0).then_some(result));
+        return place.run(settings, work).map(|result| (result, place.rank == 0));
     }
-    let results = rungs_group::run_with(&devices(common, size)?, settings, work)?;
-    Ok(results.into_iter().next())
+    // A group has at least one rank.
+    let mut results = rungs_group::run_with(&devices(common, size)?, settings, work)?;
+    Ok((results.swap_remove(0), true))
 }
 
 /// A number by the kind of device that the group has.
@@ -173,12 +173,12 @@ pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatc
     family.check_dtype(dtype)?;
     let (seed, parameters) = (common.seed, family::parameters(family.extras, matches));
     let (n, distribution) = (number("n"), matches.get_one::<Distribution>("keys").copied());
-    let outcome = on_group(common, gpus, settings(matches)?, |group, engine| {
+    let (outcome, is_first) = on_group(common, gpus, settings(matches)?, |group, engine| {
         let (size, runs) = (size_of(family, n, gpus, engine), by_kind(engine, RUNS));
         Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false, cub: None }
             .run(group, engine)
     })?;
-    outcome.map_or(Ok(()), |outcome| report(common, vec![Line::of(outcome)]))
+    report(common, is_first, &[Line::of(outcome)])
 }
 
 /// The rung of a group's sort, which alone has several.
@@ -195,7 +195,7 @@ pub(super) fn run_all(gpus: usize, matches: &ArgMatches, common: &Common) -> Res
     refuse(matches, &["check", "limit"])?;
     let n = matches.get_one::<Count>("n").map(|n| n.0);
     let families = || FAMILIES.iter().filter(|family| suits(family));
-    let outcomes = on_group(common, gpus, settings(matches)?, |group, engine| {
+    let (outcomes, is_first) = on_group(common, gpus, settings(matches)?, |group, engine| {
         let jobs = families().flat_map(|family| {
             let rungs = if family.name == KINDS[0].1 { &SortRung::ALL[..] } else { &SortRung::ALL[..1] };
             rungs.iter().map(move |&rung| (family, rung))
@@ -209,7 +209,7 @@ pub(super) fn run_all(gpus: usize, matches: &ArgMatches, common: &Common) -> Res
         });
         outcomes.collect::<Result<Vec<_>>>()
     })?;
-    outcomes.map_or(Ok(()), |outcomes| report(common, outcomes.into_iter().map(Line::of).collect()))
+    report(common, is_first, &outcomes.into_iter().map(Line::of).collect::<Vec<_>>())
 }
 
 /// `rungs bench --gpus 1,2,4`.
@@ -243,6 +243,8 @@ pub(super) fn run_bench(
     let mut lines: Vec<Line> = vec![];
     // What rank 0 says, if it is of this process: the machine, and what came of the jobs that were done.
     let (machine, mut failed) = (Mutex::new(None), None);
+    // What all ranks know: the errors of wrong results, one or none for each job.
+    let mut judged: Vec<Option<String>> = vec![];
     for (i, &gpus) in gpus.iter().enumerate() {
         let done = Mutex::new((None, vec![]));
         let measured = on_group(common, gpus, settings, |group, engine| {
@@ -260,6 +262,7 @@ pub(super) fn run_bench(
             if group.rank() == 0 {
                 lock(&done).0 = bare;
             }
+            let mut errors = vec![];
             for &family in &families {
                 let dtypes = if bench.dtypes.is_empty() { &family.dtypes[..1] } else { &bench.dtypes };
                 let keys: Vec<_> =
@@ -298,6 +301,7 @@ pub(super) fn run_bench(
                     let profiled = false;
                     let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled, cub };
                     let outcome = job.run(group, engine)?;
+                    errors.push(outcome.error.clone());
                     if group.rank() == 0 {
                         lock(&done).1.push((outcome, parameter_text(family, &parameters)));
                     }
@@ -306,7 +310,7 @@ pub(super) fn run_bench(
             if let Some((device, _)) = lock(&machine).as_mut().filter(|_| group.rank() == 0) {
                 *device = machine::device(engine);
             }
-            Ok(())
+            Ok(errors)
         });
         let (bare, outcomes) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (outcome, parameters) in outcomes {
@@ -317,15 +321,20 @@ pub(super) fn run_bench(
                 let is_one = own.gpus == 1 && (own.rung == CUB) == (outcome.rung == CUB);
                 what(own) == what(&outcome) && (is_one || own.rung == outcome.rung)
             };
-            let speedup = lines.iter().find(is_same).map(|line| (outcome.rate / line.outcome.rate, line.outcome.gpus));
+            let base = lines.iter().find(is_same).map(|line| &line.outcome);
+            let over = |base: &Outcome| Some((outcome.rate? / base.rate?, base.gpus));
+            let speedup = base.and_then(over);
             let efficiency = speedup.map(|(times, base)| times * base as f64 / gpus as f64);
             let (speedup, exchange_gbs) = (speedup.map(|(times, _)| times), bare);
             lines.push(Line { speedup, efficiency, exchange_gbs, parameters, ..Line::of(outcome) });
         }
         // As on one device, what was measured before an error is reported.
-        if let Err(error) = measured {
-            failed = Some(error);
-            break;
+        match measured {
+            Ok((errors, _)) => judged.extend(errors),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
         }
     }
     if !lines.is_empty() {
@@ -333,9 +342,10 @@ pub(super) fn run_bench(
         if let (Some(file), Some((device, limits))) = (save, machine) {
             write_report(file, &saved(bench, device, limits, &lines))?;
         }
-        report(common, lines)?;
+        print(common, &lines)?;
     }
-    failed.map_or(Ok(()), Err)
+    failed.map_or(Ok(()), Err)?;
+    Error::wrong(judged.iter().flatten().map(String::as_str), judged.len())
 }
 
 /// Why CUB is not measured in a case: the library of peers counts keys by 31 bits, and see [`Peers::key_sort`].
@@ -401,8 +411,6 @@ struct Line {
     /// Further parameters of the computation, for the saved report.
     #[serde(skip)]
     parameters: String,
-    /// Every result is compared before anything is timed; a wrong one is an error.
-    verified: bool,
     /// The rate over that of the fewest GPUs before.
     #[serde(skip_serializing_if = "Option::is_none")]
     speedup: Option<f64>,
@@ -417,7 +425,7 @@ struct Line {
 impl Line {
     fn of(outcome: Outcome) -> Self {
         let parameters = String::new();
-        Self { outcome, parameters, verified: true, speedup: None, efficiency: None, exchange_gbs: None }
+        Self { outcome, parameters, speedup: None, efficiency: None, exchange_gbs: None }
     }
 
     /// The line as a row of the saved report.
@@ -427,7 +435,7 @@ impl Line {
             Size::Elements(_) => (None, None),
             Size::Product { m, k, .. } => (Some(m), Some(k)),
         };
-        let rate = Some(rounded(*rate));
+        let rate = rate.map(rounded);
         let of_unit = |unit: RateUnit| rate.filter(|_| *rate_unit == unit);
         bench::Row {
             family: (*family).into(),
@@ -439,10 +447,10 @@ impl Line {
             dtype: dtype.name().into(),
             keys: keys.clone(),
             parameters: self.parameters.clone(),
-            verified: self.verified,
+            verified: self.outcome.verified,
             skipped: None,
-            error: None,
-            call: Some(*times),
+            error: self.outcome.error.clone(),
+            call: *times,
             back_to_back: None,
             rate,
             rate_unit: rate_unit.name().into(),
@@ -467,21 +475,73 @@ impl Line {
         }
     }
 
-    fn cells(&self, plain: bool) -> Vec<String> {
-        let Outcome { family, rung, gpus, transport, n, dtype, keys, time_ms, rate, rate_unit, .. } = &self.outcome;
-        let optional = |value: Option<f64>, digits: usize| {
-            value.map_or(if plain { String::new() } else { "-".into() }, |value| format!("{value:.digits$}"))
-        };
-        let (n, time, rate) = match plain {
-            true => (n.to_string(), time_ms.to_string(), format!("{rate} {}", rate_unit.name())),
-            false => (report::count(*n), report::time(*time_ms), report::rate(*rate, rate_unit.name())),
-        };
-        let head = [family.to_string(), rung.to_string(), gpus.to_string(), transport.clone(), n, dtype.to_string()];
-        let measured = [keys.clone(), time, rate, optional(self.speedup, 2), optional(self.efficiency, 2)];
-        let tail = [optional(self.exchange_gbs, 1), "yes".into()];
-        head.into_iter().chain(measured).chain(tail).collect()
+    /// The cells of the table.
+    fn cells(&self) -> [String; 13] {
+        let Outcome { family, rung, gpus, transport, n, dtype, keys, time_ms, rate, rate_unit, error, .. } =
+            &self.outcome;
+        let or_dash = |text: Option<String>| text.unwrap_or("-".into());
+        [
+            family.to_string(),
+            rung.to_string(),
+            gpus.to_string(),
+            transport.clone(),
+            report::count(*n),
+            dtype.to_string(),
+            keys.clone(),
+            or_dash(time_ms.map(report::time)),
+            or_dash(rate.map(|rate| report::rate(rate, rate_unit.name()))),
+            or_dash(self.speedup.map(|speedup| format!("{speedup:.2}"))),
+            or_dash(self.efficiency.map(|efficiency| format!("{efficiency:.2}"))),
+            or_dash(self.exchange_gbs.map(|gbs| format!("{gbs:.1}"))),
+            error.as_ref().map_or("yes".into(), |error| format!("WRONG: {error}")),
+        ]
+    }
+
+    /// The cells of [`CSV_COLUMNS`].
+    fn csv_cells(&self) -> [String; CSV_COLUMNS.len()] {
+        let Outcome { family, rung, gpus, transport, n, dtype, keys, .. } = &self.outcome;
+        let Outcome { time_ms, best_ms, rate, rate_unit, verified, error, .. } = &self.outcome;
+        let number = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        [
+            family.to_string(),
+            rung.to_string(),
+            gpus.to_string(),
+            transport.clone(),
+            n.to_string(),
+            dtype.to_string(),
+            keys.clone(),
+            number(time_ms),
+            number(best_ms),
+            number(rate),
+            rate_unit.name().to_string(),
+            number(&self.speedup),
+            number(&self.efficiency),
+            number(&self.exchange_gbs),
+            verified.to_string(),
+            error.clone().unwrap_or_default(),
+        ]
     }
 }
+
+/// The columns of the CSV report, with the names of the JSON report.
+const CSV_COLUMNS: [&str; 16] = [
+    "family",
+    "rung",
+    "gpus",
+    "transport",
+    "n",
+    "dtype",
+    "keys",
+    "time_ms",
+    "best_ms",
+    "rate",
+    "rate_unit",
+    "speedup",
+    "efficiency",
+    "exchange_gbs",
+    "verified",
+    "error",
+];
 
 /// The JSON report.
 #[derive(Serialize)]
@@ -491,10 +551,15 @@ struct Report<'a> {
     results: &'a [Line],
 }
 
-fn report(common: &Common, lines: Vec<Line>) -> Result<()> {
-    if common.format == Format::Json {
-        return report::json(&Report { schema: report::SCHEMA, seed: common.seed, results: &lines });
+/// Prints the lines, if this is the process to do so. On all of them a wrong result is an error.
+fn report(common: &Common, prints: bool, lines: &[Line]) -> Result<()> {
+    if prints {
+        print(common, lines)?;
     }
+    Error::wrong(lines.iter().filter_map(|line| line.outcome.error.as_deref()), lines.len())
+}
+
+fn print(common: &Common, lines: &[Line]) -> Result<()> {
     let columns = [
         "family",
         "rung",
@@ -510,8 +575,123 @@ fn report(common: &Common, lines: Vec<Line>) -> Result<()> {
         "exchange GB/s",
         "verified",
     ];
-    let mut grid = Grid::new(&columns, &[2, 4, 7, 8, 9, 10, 11]);
-    let plain = common.format == Format::Csv;
-    lines.iter().for_each(|line| grid.row(line.cells(plain)));
-    if plain { grid.print_csv() } else { grid.print() }
+    match common.format {
+        Format::Json => report::json(&Report { schema: report::SCHEMA, seed: common.seed, results: lines }),
+        Format::Text => {
+            let mut grid = Grid::new(&columns, &[2, 4, 7, 8, 9, 10, 11]);
+            lines.iter().for_each(|line| grid.row(line.cells()));
+            grid.print()
+        }
+        Format::Csv => {
+            let mut grid = Grid::new(&CSV_COLUMNS, &[]);
+            lines.iter().for_each(|line| grid.row(line.csv_cells()));
+            grid.print_csv()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rungs_group::Exchange;
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    /// Spoils what one rank is told: in its gather of this number, or the last word of each round of its exchanges. (The
+    /// first round of a sort may bring keys that the rank leaves to another one.)
+    struct Spoiled<'a> {
+        group: &'a dyn Group,
+        gather: Option<u32>,
+        gathers: Cell<u32>,
+    }
+
+    impl Group for Spoiled<'_> {
+        fn rank(&self) -> usize {
+            self.group.rank()
+        }
+
+        fn size(&self) -> usize {
+            self.group.size()
+        }
+
+        fn transport(&self) -> &str {
+            self.group.transport()
+        }
+
+        fn all_gather_bytes(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
+            let mut all = self.group.all_gather_bytes(mine)?.to_vec();
+            if self.gather == Some(self.gathers.replace(self.gathers.get() + 1)) && self.rank() == 1 {
+                all[0][3] ^= 0x40;
+            }
+            Ok(all.into())
+        }
+
+        fn exchange(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
+            let is_spoiled = self.gather.is_none() && self.rank() == 1;
+            self.group.exchange(exchange, &mut |round| {
+                let received = &exchange.rounds[round].receives[0];
+                if is_spoiled && !received.is_empty() {
+                    exchange.stream.synchronize()?;
+                    // SAFETY: the byte is inside the memory of the simulator, and nothing else runs in it.
+                    unsafe { *exchange.to.address().add(received.end - 2) ^= 0x40 };
+                }
+                after(round)
+            })
+        }
+
+        fn abort(&self, why: &str) {
+            self.group.abort(why);
+        }
+    }
+
+    /// One spoiled bit on one rank makes each problem's result wrong on all ranks, in every report, and by the exit
+    /// code.
+    #[test]
+    fn a_spoiled_run_is_wrong() {
+        let family = |name| FAMILIES.iter().find(|family| family.name == name).unwrap();
+        let common =
+            Common { device: DeviceChoice::Simulator, seed: 1, format: Format::Text, quiet: true, check: None };
+        for (name, rung, gather) in [
+            ("radix", SortRung::Whole, None),
+            ("radix", SortRung::Ranges, None),
+            ("reduce", SortRung::default(), Some(1)),
+            ("scan", SortRung::default(), Some(0)),
+            ("histogram", SortRung::default(), Some(1)),
+            ("matmul", SortRung::default(), None),
+        ] {
+            let run = |spoils: bool| {
+                rungs_group::run(&[DeviceChoice::Simulator; 2], |group, engine| {
+                    // So many keys that a sort exchanges ranges.
+                    let (family, n) = (family(name), if name == "radix" { 9001 } else { 70 });
+                    let job = Job {
+                        family,
+                        size: size_of(family, Some(n), 2, engine),
+                        dtype: family.dtypes[0],
+                        distribution: None,
+                        seed: 1,
+                        parameters: crate::algorithms::Parameters::default(),
+                        rung,
+                        runs: 1,
+                        profiled: false,
+                        cub: None,
+                    };
+                    let spoiled = Spoiled { group, gather, gathers: Cell::new(0) };
+                    job.run(if spoils { &spoiled } else { group }, engine).map(Line::of)
+                })
+                .unwrap()
+            };
+            for line in run(false) {
+                assert!(report(&common, false, &[line]).is_ok(), "{name} {rung} is right");
+            }
+            for line in run(true) {
+                let Outcome { error, verified, time_ms, .. } = &line.outcome;
+                assert!(error.as_ref().is_some_and(|error| Error::is_mismatch(error)), "{name} {rung}: {error:?}");
+                assert!(!verified && time_ms.is_none());
+                assert!(line.cells()[12].starts_with("WRONG: "));
+                assert_eq!(line.csv_cells()[14], "false");
+                assert!(!line.row().verified && line.row().error.is_some());
+                assert_eq!(report(&common, false, &[line]).unwrap_err().exit_code(), 1);
+            }
+        }
+    }
 }

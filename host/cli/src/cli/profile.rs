@@ -64,7 +64,7 @@ struct GroupReport<'a> {
     gpus: usize,
     transport: &'a str,
     /// The median of runs that were not profiled.
-    time_ms: f64,
+    time_ms: Option<f64>,
     #[serde(flatten)]
     profile: &'a GroupProfile,
 }
@@ -151,7 +151,7 @@ fn run_group(
     }
     let rung = named_rung(family, matches.get_one::<String>("rung"))?;
     let n = matches.get_one::<Count>("n").map(|n| n.0);
-    let outcome = on_group(common, gpus, gpus::settings(matches)?, |group, engine| {
+    let (mut outcome, is_first) = on_group(common, gpus, gpus::settings(matches)?, |group, engine| {
         let job = Job {
             family,
             size: size_of(family, n, gpus, engine),
@@ -166,11 +166,9 @@ fn run_group(
         };
         job.run(group, engine)
     })?;
+    Error::wrong(outcome.error.as_deref(), 1)?;
     // Other processes than that of rank 0 print nothing.
-    let Some((outcome, profile)) = outcome.and_then(|mut outcome| outcome.profile.take().map(|it| (outcome, it)))
-    else {
-        return Ok(());
-    };
+    let Some(profile) = outcome.profile.take().filter(|_| is_first) else { return Ok(()) };
     if write_timeline(&profile.tracks, timeline)? {
         return Ok(());
     }
@@ -185,7 +183,7 @@ fn run_group(
         let times = [member.begin_ms, member.end_ms, member.within_ms].map(report::time);
         ranks.row([member.rank.to_string(), member.device.clone()].into_iter().chain(times));
     }
-    let (name, time) = (family.name, report::time(time_ms));
+    let (name, time) = (family.name, time_ms.map_or("-".into(), report::time));
     let head = format!(
         "{name} {rung}, n = {n}, on {gpus} devices by {transport}; a run that is not profiled takes {time}\n\n{}\n",
         ranks.text()

@@ -1,8 +1,8 @@
 //! A meeting of processes over TCP: rank 0 listens, and passes on what the others bring.
 //!
-//! A few bytes move here, so one connection for each other rank is enough. Who connects is believed: the port is meant
-//! for the hosts of one cluster, as those of other launchers are. What it says of its job keeps jobs apart that use one
-//! port by accident.
+//! A few bytes move here, so one connection for each other rank is enough. Who connects has to know the job's name,
+//! which keeps jobs apart that use one port by accident, and the job's secret, if it has one. Who has been let in is
+//! believed, and so is the network: messages are neither encrypted nor signed.
 //!
 //! No call takes longer than the time-out. The first rank that comes to a meeting begins its time; rank 0, which knows
 //! who is absent, ends the meeting a little before that time is up, so that all are told.
@@ -10,17 +10,18 @@
 mod door;
 mod wire;
 
-use super::meeting::{Meeting, failed_text, late_text};
-use door::{Hello, LONGEST_JOB};
+use super::meeting::{LONGEST, Meeting, failed_text, late_text};
 use rungs::error::{Error, Result};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
+pub use wire::told;
 use wire::{FAILED, Message, PART, is_late, left, send};
 
 /// Where the processes of a group find each other.
@@ -30,8 +31,28 @@ pub struct Rendezvous {
     pub host: String,
     /// The port where rank 0 listens.
     pub port: u16,
-    /// The name of the job; processes of another job are refused.
+    /// The name of the job; processes of another job are refused. It is not sent.
     pub job: String,
+    /// What the processes of the job know, and nobody else; it may be empty.
+    pub secret: Secret,
+    /// The address that rank 0 listens at; that of `host` if none.
+    pub listen: Option<String>,
+}
+
+/// A secret, which is not sent, and not shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl From<String> for Secret {
+    fn from(secret: String) -> Self {
+        Self(secret)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
 }
 
 /// A process at a meeting of processes.
@@ -67,24 +88,21 @@ fn lead(timeout: Duration) -> Duration {
 const TELL: Duration = Duration::from_millis(20);
 
 impl Tcp {
-    /// Rank `rank` of `size`, once all have come. Rank 0 listens at the port, on all of its host's addresses; the
-    /// others connect to it.
+    /// Rank `rank` of `size`, once all have come. Rank 0 listens at the port; the others connect to it.
     ///
     /// # Errors
-    /// [`Error::Group`] if the others do not come in time, with the same words on all ranks that have come, or the port
-    /// is taken; [`Error::Usage`] for a rank that is not below the size, or a name of a job of more than 1024 bytes.
+    /// [`Error::Group`] if the others do not come in time, with the same words on all ranks that have come, or rank 0
+    /// cannot listen; [`Error::Usage`] for a rank that is not below the size.
     pub fn new(rank: usize, size: usize, at: &Rendezvous, timeout: Duration) -> Result<Self> {
         if rank >= size {
             return Err(Error::Usage(format!("rank {rank} is none of {size}; the first is 0")));
         }
-        if at.job.len() > LONGEST_JOB {
-            return Err(Error::Usage(format!("the job's name has {} bytes, more than {LONGEST_JOB}", at.job.len())));
-        }
-        let (until, own) = (Instant::now() + timeout, Hello { rank, size, job: &at.job });
+        let timeout = timeout.min(LONGEST);
+        let until = Instant::now() + timeout;
         let links = match rank {
             0 if size == 1 => vec![],
-            0 => door::receive(&door::listen(at.port, until)?, &own, until, timeout)?,
-            _ => vec![door::connect(at, &own, until, timeout)?],
+            0 => door::receive(at, size, until, timeout)?,
+            _ => vec![door::connect(at, rank, size, until, timeout)?],
         };
         let (tell, inbox) = mpsc::channel();
         for (link, stream) in links.iter().enumerate() {
@@ -93,7 +111,7 @@ impl Tcp {
             let (stream, tell) = (stream.try_clone().map_err(failed)?, tell.clone());
             // It reads up to the end, also when nobody listens any more: a connection that is closed with something
             // unread takes with it what the other end has not read yet.
-            thread::spawn(move || {
+            let read = move || {
                 loop {
                     let message = wire::receive(&stream, None);
                     let is_end = message.is_err();
@@ -102,7 +120,8 @@ impl Tcp {
                         break;
                     }
                 }
-            });
+            };
+            thread::Builder::new().spawn(read).map_err(failed)?;
         }
         let parts = RefCell::new(links.iter().map(|_| VecDeque::new()).collect());
         Ok(Self { rank, size, timeout, links, inbox, parts, failed: RefCell::default() })
@@ -136,7 +155,7 @@ impl Tcp {
         let peer = self.peer(link);
         let part = match message {
             Ok(Message { what: PART, bytes }) => Ok(bytes),
-            Ok(message) if message.what == FAILED => Err(message.text()),
+            Ok(message) if message.what == FAILED => Err(told(&message.bytes)),
             Ok(_) => Err(failed_text(peer, "what it sent is no part of a meeting")),
             Err(e) => Err(gone(peer, &e)),
         };

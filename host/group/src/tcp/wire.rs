@@ -12,9 +12,14 @@ pub const FAILED: u8 = 1;
 pub const WELCOME: u8 = 2;
 /// That another job is met here; the right one may come after it.
 pub const STRANGER: u8 = 3;
+/// What who wants to join has to hash.
+pub const CHALLENGE: u8 = 4;
 
 /// More bytes than any message has; a length beyond is not one of ours.
 const MOST: u64 = 1 << 30;
+
+/// Bytes that a message is given memory for before any have come.
+const PIECE: usize = 1 << 16;
 
 /// A message.
 pub struct Message {
@@ -22,11 +27,16 @@ pub struct Message {
     pub bytes: Vec<u8>,
 }
 
-impl Message {
-    /// The bytes as a sentence.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
+/// What others told, as a sentence that can be printed: their control characters must not reach a terminal.
+pub fn told(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for c in String::from_utf8_lossy(bytes).chars() {
+        match c {
+            '\'' | '"' | '\\' => text.push(c),
+            _ => text.extend(c.escape_debug()),
+        }
     }
+    text
 }
 
 /// The time up to a deadline.
@@ -70,8 +80,13 @@ pub fn receive(link: &TcpStream, until: Option<Instant>) -> io::Result<Message> 
     if length > MOST {
         return Err(ErrorKind::InvalidData.into());
     }
-    let mut bytes = vec![0; length as usize];
-    read(link, &mut bytes, until)?;
+    // Memory grows with what has come, never because a header announces it.
+    let (mut bytes, length) = (vec![], length as usize);
+    while bytes.len() < length {
+        let come = bytes.len();
+        bytes.resize(length.min(come + come.max(PIECE)), 0);
+        read(link, &mut bytes[come..], until)?;
+    }
     Ok(Message { what: head[0], bytes })
 }
 
@@ -87,4 +102,32 @@ fn read(mut link: &TcpStream, mut bytes: &mut [u8], until: Option<Instant>) -> i
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn text_of_others_is_escaped() {
+        let said = b"rank 1's \"x\"\x1b[2J\x07\n\xe2\x80\xae\xff";
+        assert_eq!(told(said), "rank 1's \"x\"\\u{1b}[2J\\u{7}\\n\\u{202e}\u{fffd}");
+    }
+
+    #[test]
+    fn a_length_that_no_message_has_is_refused() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let mut other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (link, until) = (listener.accept().unwrap().0, Instant::now() + Duration::from_secs(20));
+        for length in [u64::MAX, MOST + 1] {
+            other.write_all(&[&[PART][..], &length.to_le_bytes()].concat()).unwrap();
+            assert_eq!(receive(&link, Some(until)).err().unwrap().kind(), ErrorKind::InvalidData, "{length}");
+        }
+        let bytes = vec![7; 3 * PIECE + 5];
+        std::thread::scope(|scope| {
+            scope.spawn(|| send(&other, PART, &bytes, until).unwrap());
+            assert!(receive(&link, Some(until)).unwrap().bytes == bytes);
+        });
+    }
 }

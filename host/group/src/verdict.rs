@@ -1,0 +1,156 @@
+//! Whether what a group computed is right, as functions of what was got and what was wanted alone.
+
+use super::vec::Part;
+use super::{ShardedVec, Total};
+use rungs::data::{Difference, Element};
+use rungs::error::Result;
+use rungs::keys::{KeyWord, order_of};
+
+/// What a verdict about sorted keys needs to know of a rank's share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share<T> {
+    /// Keys.
+    pub len: u64,
+    /// Keys that are less than the one before them.
+    pub descents: u64,
+    /// The keys' checksum, whatever their order.
+    pub checksum: u64,
+    /// The first key and the last, if there are any.
+    pub ends: Option<[T; 2]>,
+}
+
+impl<T: Total<Word: KeyWord>> Share<T> {
+    /// The shares of all ranks, which look at their own on their devices. All ranks call it.
+    ///
+    /// # Errors
+    /// As for [`rungs::verify::keys`]; [`Error::Group`](rungs::Error::Group) if another rank failed or is late.
+    pub fn all(vec: &ShardedVec<'_, T>) -> Result<Vec<Self>> {
+        let found = T::Word::look(&Part::of(vec), order_of(T::DTYPE), false)?;
+        let ends = match vec.len() {
+            0 => vec![],
+            len => [vec.read(0, 1)?, vec.read(len - 1, 1)?].concat(),
+        };
+        let numbers: Vec<[u64; 3]> =
+            vec.group.all_gather(&[[vec.len() as u64, found.descents, found.checksum]])?.concat();
+        let ends = vec.group.all_gather(&ends)?;
+        let share = |([len, descents, checksum], ends): ([u64; 3], Vec<T>)| Self {
+            len,
+            descents,
+            checksum,
+            ends: ends.try_into().ok(),
+        };
+        Ok(numbers.into_iter().zip(ends).map(share).collect())
+    }
+}
+
+/// What is wrong with sorted keys, by their shares and those of the input: another number of keys on a rank, a descent
+/// in a share or between two, or other keys. The index is that of the share or the key.
+pub fn sort<T: Element>(got: &[Share<T>], want: &[Share<T>]) -> Option<Difference> {
+    let lengths = |shares: &[Share<T>]| shares.iter().map(|share| share.len).collect::<Vec<_>>();
+    if let Some(wrong) = elements(&lengths(got), &lengths(want)) {
+        return Some(Difference { left: format!("a share of {}", wrong.left), ..wrong });
+    }
+    let (mut index, mut before) = (0, None::<T>);
+    for (rank, share) in got.iter().enumerate() {
+        if let Some([first, last]) = share.ends {
+            if let Some(before) = before.filter(|before| before.to_word() > first.to_word()) {
+                let left = format!("{} before {}", before.show(), first.show());
+                return Some(Difference { index, left, right: "order".into() });
+            }
+            before = Some(last);
+        }
+        if share.descents > 0 {
+            let left = format!("{} descents in the share of rank {rank}", share.descents);
+            return Some(Difference { index, left, right: "none".into() });
+        }
+        index += share.len as usize;
+    }
+    let sum = |shares: &[Share<T>]| shares.iter().fold(0, |sum: u64, share| sum.wrapping_add(share.checksum));
+    let [left, right] = [sum(got), sum(want)].map(|sum| format!("checksum {sum:x}"));
+    (left != right).then_some(Difference { index: 0, left, right })
+}
+
+/// The first element that differs, or that only one of them has. Zeros are equal whatever their sign, and NaNs that
+/// have the same bits.
+pub fn elements<T: Element>(got: &[T], want: &[T]) -> Option<Difference> {
+    let same = |(got, want): (&T, &T)| got == want || got.to_word() == want.to_word();
+    let common = got.iter().zip(want).take_while(|pair| same(*pair)).count();
+    let show = |of: &[T]| of.get(common).map_or("nothing".into(), |element| element.show());
+    (common < got.len().max(want.len())).then(|| Difference { index: common, left: show(got), right: show(want) })
+}
+
+/// What is wrong with a result of `len` elements, which `first` compares: it gives the place of the first wrong one,
+/// and what it should be.
+pub fn compared<T: Element>(
+    got: &[T],
+    len: usize,
+    first: impl FnOnce(&[T]) -> Option<(usize, f64)>,
+) -> Option<Difference> {
+    if got.len() != len {
+        let [left, right] = [got.len(), len].map(|len| format!("{len} elements"));
+        return Some(Difference { index: got.len().min(len), left, right });
+    }
+    first(got).map(|(index, want)| Difference { index, left: got[index].show(), right: format!("{want:?}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(keys: &[i32]) -> Share<i32> {
+        Share {
+            len: keys.len() as u64,
+            descents: keys.windows(2).filter(|pair| pair[0] > pair[1]).count() as u64,
+            checksum: keys.iter().fold(0, |sum: u64, key| sum.wrapping_add((*key as u64 + 1).pow(2))),
+            ends: keys.first().zip(keys.last()).map(|(first, last)| [*first, *last]),
+        }
+    }
+
+    #[test]
+    fn a_wrong_sort_is_seen() {
+        let of = |shares: [&[i32]; 4]| shares.map(share);
+        let said = |got: [&[i32]; 4]| {
+            let wrong = sort(&of(got), &of([&[9, 0], &[], &[2, 4], &[7]]));
+            wrong.map(|wrong| (wrong.index, format!("{}, not {}", wrong.left, wrong.right)))
+        };
+        assert_eq!(said([&[0, 2], &[], &[4, 7], &[9]]), None);
+        let wrong = |got, index, what: &str| assert_eq!(said(got), Some((index, what.into())));
+        wrong([&[0, 2], &[], &[7, 4], &[9]], 2, "1 descents in the share of rank 2, not none");
+        wrong([&[0, 7], &[], &[2, 4], &[9]], 2, "7 before 2, not order");
+        wrong([&[0, 2], &[], &[4, 9], &[7]], 4, "9 before 7, not order");
+        wrong([&[0, 2], &[], &[4, 4], &[9]], 0, "checksum a0, not checksum c7");
+        wrong([&[0, 2], &[4], &[7], &[9]], 1, "a share of 1, not 0");
+        wrong([&[0, 2], &[], &[4, 7], &[]], 3, "a share of 0, not 1");
+        assert_eq!(sort(&of([&[0], &[], &[], &[]])[..3], &of([&[0], &[], &[], &[]])).unwrap().right, "0");
+        // The order of floats tells zeros apart.
+        let zeros = |ends| Share { len: 2, descents: 0, checksum: 0, ends: Some(ends) };
+        let [below, above] = [[-1.0, -0.0], [0.0, 1.0]].map(zeros);
+        assert_eq!(sort(&[below.clone(), above.clone()], &[above.clone(), below.clone()]), None);
+        assert!(sort(&[zeros([-1.0, 0.0]), zeros([-0.0, 1.0])], &[above, below]).is_some());
+    }
+
+    #[test]
+    fn a_wrong_element_and_a_missing_one_are_seen() {
+        let wrong = |got: &[u64], want: &[u64]| elements(got, want).map(|it| (it.index, it.left, it.right));
+        let said = |index, left: &str, right: &str| Some((index, left.to_string(), right.to_string()));
+        assert_eq!(wrong(&[], &[]), None);
+        assert_eq!(wrong(&[1, 2, 3], &[1, 2, 3]), None);
+        // A total, a bin, an element of a scan.
+        assert_eq!(wrong(&[6], &[7]), said(0, "6", "7"));
+        assert_eq!(wrong(&[1, 2, 4], &[1, 2, 3]), said(2, "4", "3"));
+        assert_eq!(wrong(&[1, 2], &[1, 2, 3]), said(2, "nothing", "3"));
+        assert_eq!(wrong(&[1, 2, 3], &[1, 2]), said(2, "3", "nothing"));
+        assert_eq!(elements(&[0.0, f32::NAN], &[-0.0, f32::NAN]), None);
+        assert!(elements(&[f32::NAN], &[1.0]).is_some() && elements(&[1.0], &[f32::NAN]).is_some());
+    }
+
+    #[test]
+    fn a_result_of_another_length_is_not_compared() {
+        let short = compared(&[1.0_f32], 2, |_| panic!("it has another length"));
+        assert_eq!(short.unwrap().right, "2 elements");
+        let first = |got: &[f32]| (got[1] != 4.0).then_some((1, 4.0));
+        assert_eq!(compared(&[1.0, 4.0], 2, first), None);
+        let wrong = compared(&[1.0, 5.0], 2, first).unwrap();
+        assert_eq!((wrong.index, &*wrong.left, &*wrong.right), (1, "5.0", "4.0"));
+    }
+}
