@@ -46,13 +46,8 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
     const BOX_ROWS: [u32; 3] = [if A::ACROSS { SIDE } else { ROWS }, Self::COLUMNS, SIDE];
 
     #[inline(always)]
-    fn product(maps: Maps<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
-        Loads::<A, SUMS, STAGES>::by_roles::<Self>(maps, c, shape, boxes);
-    }
-
-    #[inline(always)]
-    fn multiply_all(of_c: TensorMap<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
-        Self::multiply(of_c, c, shape, boxes);
+    fn product([a, b, of_c]: Maps<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
+        Loads::<A, SUMS, STAGES>::by_roles(a, b, shape, move || Self::multiply(of_c, c, shape, boxes));
     }
 }
 
