@@ -294,10 +294,11 @@ pub mod launches {
                            transposed view";
                 return Err(Failed::Unsuitable(why.into()));
             }
+            let is_read = m > 0 && n > 0 && k > 0 && self.alpha != 0.0;
             let suits =
                 |of: Global<u8>, stride: u32| (of.as_ptr() as usize).is_multiple_of(16) && stride.is_multiple_of(16);
             for (what, data, stride) in [("A", a.data.cast(), a.stride), ("B", b.data.cast(), b.stride)] {
-                if m > 0 && n > 0 && k > 0 && !suits(data, stride) {
+                if is_read && !suits(data, stride) {
                     let why = format!(
                         "{what} begins at {:#x} with {stride} elements from one run of k to the next; for fp8 both \
                          are multiples of 16, as TMA demands. Store each run of {k} elements in {} places",
@@ -319,11 +320,15 @@ pub mod launches {
         }
     }
 
-    /// Whether pairs of blocks take no longer than single ones: by the rounds of tiles, and their columns.
+    /// Whether pairs of blocks take no longer than single ones: by the columns of the tiles that each has in turn. A
+    /// narrow tile counts as half a wide one.
     fn pairs_suit(shape: &Shape, sms: u32) -> bool {
-        let rounds = |tiles: u32, clusters: u32| u64::from(tiles.div_ceil(clusters.max(1)));
-        let of_pairs = rounds(Pair::<Promoted>::tiles(shape), sms / BLOCKS) * u64::from(COLUMNS);
-        of_pairs <= rounds(Middle::<Promoted>::tiles(shape), sms) * u64::from(Middle::<Promoted>::COLUMNS)
+        let columns = |(wide, narrow): (u32, u32), clusters: u32, columns: u32| {
+            let (halves, clusters) = (2 * u64::from(wide) + u64::from(narrow), clusters.max(1));
+            halves.div_ceil(clusters.into()).max(2 * u64::from(wide.div_ceil(clusters))) * u64::from(columns)
+        };
+        let of_pairs = columns(Pair::<Promoted>::tiles(shape), sms / BLOCKS, COLUMNS);
+        of_pairs <= columns(Middle::<Promoted>::tiles(shape), sms, Middle::<Promoted>::COLUMNS)
     }
 
     /// The product, ready to be run again and again.
@@ -371,7 +376,8 @@ pub mod launches {
                 let map_c = map_c.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new))?;
                 let maps = (TensorMap::new(on.tensor_map(&map_a)?), TensorMap::new(on.tensor_map(&map_b)?));
                 let args = (maps.0, maps.1, map_c, of_a.0, of_b.0, c.data, shape, boxes);
-                L::launch((on, tiles.min(clusters.max(1))), pairs, adding, args)
+                let running = (tiles.0 + tiles.1).min(clusters.max(1));
+                L::launch((on, running), pairs, adding, args)
             }))
         })
     }

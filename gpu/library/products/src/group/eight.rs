@@ -2,9 +2,9 @@
 //! [`Mapped`]. A type says who adds up the products: the tensor cores, or the threads every 128 k.
 
 use super::super::{Output, Shape};
-use super::mapped::Mapped;
 #[cfg(not(target_os = "cuda"))]
 use super::mapped::STORED;
+use super::mapped::{Mapped, Role, Written};
 use super::ring::full;
 #[cfg(not(target_os = "cuda"))]
 use super::tiles::count;
@@ -141,6 +141,15 @@ impl Adds for Scaled {
 /// Blocks with tiles of C of 2·`SUMS` columns, `BLOCKS` of them to a cluster. The two groups have half of the rows each.
 pub struct Eights<A, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>(PhantomData<A>);
 
+impl<L: Eight, R: Eight, C: OfC, A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>
+    Role<(PhantomData<(L, R)>, Written<C>, A)> for Eights<A, SUMS, STAGES, BLOCKS>
+{
+    #[inline(always)]
+    fn multiply_all((_, (of_c, c, shape, boxes), adds): (PhantomData<(L, R)>, Written<C>, A)) {
+        Self::multiply::<L, R, C>(of_c, c, shape, boxes, adds);
+    }
+}
+
 impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A, SUMS, STAGES, BLOCKS> {
     /// Columns of a tile of C.
     pub const COLUMNS: u32 = 2 * SUMS as u32;
@@ -154,11 +163,11 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     #[cfg(not(target_os = "cuda"))]
     pub const BOX_ROWS: [u32; 3] = [ROWS, Loads::<f32, SUMS, STAGES, BLOCKS>::SHARE, STORED];
 
-    /// Tiles of C, those of a cluster counted as one.
+    /// Tiles of C that are not narrow, and narrow ones; those of a cluster are counted as one.
     #[cfg(not(target_os = "cuda"))]
-    pub fn tiles(shape: &Shape) -> u32 {
+    pub fn tiles(shape: &Shape) -> (u32, u32) {
         let (down, along, narrow) = count(shape, BLOCKS * ROWS, Self::COLUMNS, Self::NARROW);
-        down * along + narrow
+        (down * along, narrow)
     }
 
     /// C = alpha·A·B + beta·C, where k is not 0. The map of C is used if `boxes`, and beta is 0 then.
@@ -170,9 +179,8 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
         boxes: bool,
         adds: A,
     ) {
-        Loads::<C, SUMS, STAGES, BLOCKS>::by_roles(a, b, shape, move || {
-            Self::multiply::<L, R, C>(of_c, c, shape, boxes, adds)
-        });
+        let args = (PhantomData::<(L, R)>, (of_c, c, shape, boxes), adds);
+        Loads::<C, SUMS, STAGES, BLOCKS>::by_roles::<Self, _, _, _>(a, b, shape, args);
     }
 
     /// Multiplies what is in the ring, for all tiles of the block.
@@ -214,7 +222,6 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
             (ring.a::<L>(stage, 0).rows(down, GROUP), b.rows(0, 2 * N as u32))
         };
         let lane = warp::lane_id();
-        let give_back = |stage: u32| Loads::<C, SUMS, STAGES, BLOCKS>::give_back(stage, lane);
         let (mut step, mut before) = (0, place.stage);
         if A::ON_TENSOR_CORES {
             let mut sums = Sums::<N>::ZERO;
@@ -229,7 +236,7 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
                 // being made meanwhile.
                 warp::sync_warp(FULL);
                 if step > 0 {
-                    give_back(before);
+                    Loads::<C, SUMS, STAGES, BLOCKS>::give_back(before, lane);
                 }
                 before = place.stage;
                 place = place.next(STAGES);
@@ -241,7 +248,7 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
             let sums = sums.finish();
             // The same for the last stage.
             warp::sync_warp(FULL);
-            give_back(before);
+            Loads::<C, SUMS, STAGES, BLOCKS>::give_back(before, lane);
             return (sums, place);
         }
         let mut sums = [0.0; N];
@@ -254,7 +261,7 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
             sums = multiply_add_scaled(a, b, factors, sums);
             // All lanes have the products of this stage. Meanwhile the other group's are made.
             warp::sync_warp(FULL);
-            give_back(place.stage);
+            Loads::<C, SUMS, STAGES, BLOCKS>::give_back(place.stage, lane);
             place = place.next(STAGES);
             step += 1;
             if step >= steps {

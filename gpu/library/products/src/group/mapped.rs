@@ -81,6 +81,16 @@ pub trait Products<T: Packed> {
     fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool);
 }
 
+/// The part of the threads that multiply what is in the ring. It is no closure, because LLVM calls a long one, and then
+/// ptxas finishes each product before the next.
+pub(super) trait Role<A> {
+    /// Multiplies all tiles of the block.
+    fn multiply_all(args: A);
+}
+
+/// The map of C, and whether it is there; C, and the sizes of the product.
+pub(super) type Written<T> = (TensorMap<T>, Output<T>, Shape, bool);
+
 /// Blocks with tiles of C of 2·`SUMS` columns. `A` and `B` say how tiles of the operands lie: their rows are rows of
 /// the matrix as it is stored. A cluster has `BLOCKS`, one or two. The two groups have rows of the tile each, or, if
 /// `TURNS` is 2, each has the whole tile, of half as many rows, and every other K step.
@@ -108,7 +118,16 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 
     #[inline(always)]
     fn product([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
-        Self::by_roles(a, b, shape, move || Self::multiply(of_c, c, shape, boxes));
+        Self::by_roles::<Self, _, _, _>(a, b, shape, (of_c, c, shape, boxes));
+    }
+}
+
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
+    Role<Written<T>> for Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
+{
+    #[inline(always)]
+    fn multiply_all((of_c, c, shape, boxes): Written<T>) {
+        Self::multiply(of_c, c, shape, boxes);
     }
 }
 
@@ -129,13 +148,13 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
         Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts_a: 1, parts_b: 1, stages: STAGES };
 
     /// The roles of the threads: one fills the ring with boxes of A and B, whose elements may differ from those of C,
-    /// and those of the first warps `multiply` what is there.
+    /// and those of the first warps multiply as `P` does.
     #[inline(always)]
-    pub(super) fn by_roles<L: Operand, R: Operand>(
+    pub(super) fn by_roles<P: Role<W>, W, L: Operand, R: Operand>(
         a: TensorMap<L>,
         b: TensorMap<R>,
         shape: Shape,
-        multiply: impl FnOnce(),
+        args: W,
     ) {
         let thread = thread::thread_idx_x();
         match thread {
@@ -163,7 +182,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
             }
         } else {
             warpgroup::claim_registers::<MANY>();
-            multiply();
+            P::multiply_all(args);
         }
         if BLOCKS > 1 {
             cluster::sync(); // the other block's last arrivals, at stages that nobody fills again, have found this one
