@@ -61,6 +61,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys of 64 bits by <", kernels::sorts::by_order::merge_by_less_u64::Kernels::NAMES),
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
+    ("multiplies matrices of fp8", kernels::products::fp8::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
     ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
 ];
