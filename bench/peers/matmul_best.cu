@@ -1,8 +1,9 @@
 // Matrix product peers: cuBLASLt, by the fastest of the algorithms that it proposes for a shape. cuBLAS runs the one
-// that its heuristic takes for the fastest; here the first call of a shape times them.
+// that its heuristic takes for the fastest; here the first call of a shape times them. Those of fp8 are here alone.
 #include "cublas.cuh"
 
 #include <cublasLt.h>
+#include <cuda_fp8.h>
 
 #include <cmath>
 #include <map>
@@ -38,6 +39,15 @@ struct Types {
     // Where C has fewer bits than the sums, parts of a sum must not be rounded to them before they are added.
     static constexpr uint32_t REDUCTIONS =
         OUT_ == SUM_ ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    // Whether B is stored by columns: fp8 is multiplied in no other way.
+    static constexpr bool BY_COLUMNS = false;
+};
+
+// Elements of 8 bits. The tensor cores keep about 14 bits of their sums; unless FAST, cuBLASLt adds up parts of the
+// sums in fp32.
+template <class Out, cudaDataType_t OUT, bool FAST_>
+struct Eight : Types<__nv_fp8_e4m3, CUDA_R_8F_E4M3, Out, OUT, float, CUDA_R_32F, CUBLAS_COMPUTE_32F> {
+    static constexpr bool BY_COLUMNS = true, FAST = FAST_;
 };
 
 // A product of one shape on one device: what cuBLASLt is told of it, and the algorithms for it.
@@ -105,7 +115,16 @@ int problem_for(size_t m, size_t n, size_t k, Problem** out) {
         auto fresh = std::make_unique<Problem>();
         if (int code = handle_for(device, &fresh->handle)) return code;
         PEERS_CUBLAS(cublasLtMatmulDescCreate(&fresh->product, T::COMPUTE, T::SUM));
-        PEERS_CUBLAS(cublasLtMatrixLayoutCreate(&fresh->layouts[0], T::IN, n, k, n));
+        if constexpr (T::BY_COLUMNS) {
+            auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
+                return cublasLtMatmulDescSetAttribute(fresh->product, attribute, &value, sizeof(value));
+            };
+            PEERS_CUBLAS(set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T));
+            PEERS_CUBLAS(set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t(T::FAST)));
+            PEERS_CUBLAS(cublasLtMatrixLayoutCreate(&fresh->layouts[0], T::IN, k, n, k));
+        } else {
+            PEERS_CUBLAS(cublasLtMatrixLayoutCreate(&fresh->layouts[0], T::IN, n, k, n));
+        }
         PEERS_CUBLAS(cublasLtMatrixLayoutCreate(&fresh->layouts[1], T::IN, k, m, k));
         PEERS_CUBLAS(cublasLtMatrixLayoutCreate(&fresh->layouts[2], T::OUT, n, m, n));
         cublasLtMatmulPreference_t preference = nullptr;
@@ -214,7 +233,7 @@ using F64 = Types<double, CUDA_R_64F, double, CUDA_R_64F, double, CUDA_R_64F, CU
 template <class In, cudaDataType_t IN, class Out, cudaDataType_t OUT>
 using Sixteen = Types<In, IN, Out, OUT, float, CUDA_R_32F, CUBLAS_COMPUTE_32F>;
 
-// Each is named for the peer of matmul.cu that computes the same, between "cublaslt" and "best".
+// Each is named for the peer of matmul.cu that computes the same, if there is one, between "cublaslt" and "best".
 const Entry PEERS[] = {
     {{"cublaslt_sgemm_pedantic_best", "matmul", "cublasLtMatmul, the fastest of 8 algorithms: fp32 throughout", "f32",
       0},
@@ -232,6 +251,18 @@ const Entry PEERS[] = {
      3, matmul_bytes<f16, f16>, matmul_best<Sixteen<f16, CUDA_R_16F, f16, CUDA_R_16F>>},
     {{"cublaslt_dgemm_best", "matmul", "cublasLtMatmul, the fastest of 8 algorithms: fp64", "f64", 0},
      3, matmul_bytes<double, double>, matmul_best<F64>},
+    {{"cublaslt_gemm_e4m3_fast_best", "matmul-fp8",
+      "cublasLtMatmul, the fastest of 8 algorithms: e4m3 in, fast accumulation, C in f32", "e4m3", 0},
+     3, matmul_bytes<__nv_fp8_e4m3, float>, matmul_best<Eight<float, CUDA_R_32F, true>>},
+    {{"cublaslt_gemm_e4m3_best", "matmul-fp8",
+      "cublasLtMatmul, the fastest of 8 algorithms: e4m3 in, no fast accumulation, C in f32", "e4m3", 0},
+     3, matmul_bytes<__nv_fp8_e4m3, float>, matmul_best<Eight<float, CUDA_R_32F, false>>},
+    {{"cublaslt_gemm_e4m3_bf16_fast_best", "matmul-fp8",
+      "cublasLtMatmul, the fastest of 8 algorithms: e4m3 in, fast accumulation, C in bf16", "e4m3", 0},
+     3, matmul_bytes<__nv_fp8_e4m3, bf16>, matmul_best<Eight<bf16, CUDA_R_16BF, true>>},
+    {{"cublaslt_gemm_e4m3_bf16_best", "matmul-fp8",
+      "cublasLtMatmul, the fastest of 8 algorithms: e4m3 in, no fast accumulation, C in bf16", "e4m3", 0},
+     3, matmul_bytes<__nv_fp8_e4m3, bf16>, matmul_best<Eight<bf16, CUDA_R_16BF, false>>},
 };
 
 }  // namespace

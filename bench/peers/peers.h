@@ -57,6 +57,9 @@ extern "C" {
  *                                                            counted; CUB's of u8 wants bins = 256
  *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps; "_best"
  *                                                            wants input and output that begin at 256 bytes
+ *   matmul-fp8 m, n, k     A (m x k), then B by columns,    C (m x n), row-major
+ *                          that is its transpose (n x k);
+ *                          n and k are multiples of 16
  *   copy       n            n bytes                          n bytes
  *
  *   "sort" is a peer of every sorting family. Beside the libraries there are two kinds, told by their names, each with
@@ -67,8 +70,8 @@ extern "C" {
  *   - "source_" + the same: the algorithm of the source that the rung comes from, in the source's own shape of grid and
  *     block (sources.cu). A difference in time is a difference between algorithms.
  * what      the call, or the algorithm, in one line
- * dtype     u8 u32 i32 u64 i64 f32 f64 f16 bf16: of the input's elements; matmul gives the same, in bf16 also f32
- *           where `what` says so
+ * dtype     u8 u32 i32 u64 i64 f32 f64 f16 bf16 e4m3: of the input's elements; matmul gives the same, in bf16 also f32
+ *           where `what` says so; matmul-fp8 gives what `what` says
  * in_place  1: the caller has put the data into output and passes input == output; 0: the input is left as it is and
  *           must not overlap the output
  */

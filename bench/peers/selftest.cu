@@ -11,6 +11,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -234,6 +235,21 @@ Case matmul_case(size_t m, size_t n, size_t k) {
     return {raw(input), raw(c)};
 }
 
+// B by columns. Of zeros and ones, so that C in bf16 is exact up to k = 256.
+template <class Out>
+Case matmul_fp8_case(size_t m, size_t n, size_t k) {
+    using In = __nv_fp8_e4m3;
+    std::vector<In> input = small_numbers<In>(m * k + k * n, 2);
+    std::vector<Out> c;
+    for (size_t row = 0; row < m; row++)
+        for (size_t col = 0; col < n; col++) {
+            float sum = 0;
+            for (size_t e = 0; e < k; e++) sum += float(input[row * k + e]) * float(input[m * k + col * k + e]);
+            c.push_back(Out(sum));
+        }
+    return {raw(input), raw(c)};
+}
+
 // Calls f with a value of the type that `dtype` names.
 template <class F>
 Case by_type(const std::string& dtype, F f) {
@@ -274,6 +290,10 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
         if (wide) return matmul_case<__nv_bfloat16, float>(shape[0], shape[1], shape[2]);
         return matmul_case<__nv_bfloat16, __nv_bfloat16>(shape[0], shape[1], shape[2]);
     }
+    if (family == "matmul-fp8") {
+        if (name.find("_bf16_") == std::string::npos) return matmul_fp8_case<float>(shape[0], shape[1], shape[2]);
+        return matmul_fp8_case<__nv_bfloat16>(shape[0], shape[1], shape[2]);
+    }
     if (family == "copy") {
         std::vector<uint8_t> bytes = random_keys<uint8_t>(n);
         return {raw(bytes), raw(bytes)};
@@ -294,6 +314,8 @@ std::vector<Shape> shapes_for(const RungsPeer& peer) {
         for (Shape& shape : shapes) shape[2] = std::min(shape[2], most);
         return shapes;
     }
+    if (family == "matmul-fp8")
+        return {{0, 0, 0}, {0, 16, 16}, {16, 32, 0}, {16, 16, 16}, {80, 144, 48}, {256, 128, 256}};
     bool one_block = family == "radix";
     for (size_t n : {0, 1, 2, 31, 33, 512, 1023, 1024, 1025, 1537, 4096, 10'007, 100'003, 131'072}) {
         if (family == "histogram")

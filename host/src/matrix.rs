@@ -42,14 +42,18 @@
 //! A product runs the rung that [`choice`](crate::vec::choice::PRODUCTS) names for the precision and the device.
 //! Products of `f32` are as precise as that unless another [`Precision`] is asked for; [`Precision::Mixed`] is for
 //! Hopper. Matrices may also be of `f64`, and on Hopper of [`f16`](simt::f16) and [`bf16`](simt::bf16), whose sums are
-//! `f32`.
+//! `f32`. Matrices of fp8 have a product of their own, [`DeviceMatrix::set_product_fp8`].
 
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
 use crate::vec::choice;
 use rungs_kernels::ladder::matmul::{self, Batch, Multiplied, Multiplier as _, Product, Sizes};
+use simt::Scalar;
 use std::ops::Range;
 
+mod fp8;
+
+pub use fp8::{Fp8, Fp8Sums, OfC, Times};
 pub use rungs_kernels::ladder::matmul::Precision;
 
 /// A matrix of `T` in the memory of an engine, stored by rows without gaps; at most 2³² - 1 elements. Freed when
@@ -100,7 +104,7 @@ impl Default for Factors {
     }
 }
 
-impl<T: Multiplied> DeviceMatrix<T> {
+impl<T: Scalar> DeviceMatrix<T> {
     /// Room for a matrix; what is in it is unspecified.
     ///
     /// # Errors
@@ -183,7 +187,9 @@ impl<T: Multiplied> DeviceMatrix<T> {
     pub fn batch(&self, count: usize, rows: usize) -> Result<View<'_, T>> {
         self.view().batch(count, rows)
     }
+}
 
+impl<T: Multiplied> DeviceMatrix<T> {
     /// The product with another matrix.
     ///
     /// # Errors
@@ -231,7 +237,7 @@ impl<T: Multiplied> DeviceMatrix<T> {
     }
 }
 
-impl<'a, T: Multiplied> View<'a, T> {
+impl<'a, T: Scalar> View<'a, T> {
     /// How many rows; of a batch, those of each matrix.
     pub fn rows(self) -> usize {
         self.rows as usize

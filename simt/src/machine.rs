@@ -1,6 +1,6 @@
 //! The interface of a backend. The public modules are written once on top of it.
 
-use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
+use crate::scalar::{AtomicScalar, Eight, Lies, Operand, Scalar};
 
 /// Lanes of a warp.
 pub const WARP: u32 = 32;
@@ -369,6 +369,28 @@ pub(crate) trait Machine {
         half: u32,
         sums: [Sum; SUMS],
     ) -> [Sum; SUMS];
+    /// [`Machine::wgmma_begin`] for tiles of elements of 8 bits, `S` and `T`, both K-major.
+    ///
+    /// # Safety
+    /// As for [`Machine::wgmma_begin`].
+    #[track_caller]
+    unsafe fn wgmma_begin_eight<S: Eight, T: Eight, const SUMS: usize>(
+        a: u32,
+        b: u32,
+        sums: [Sum; SUMS],
+    ) -> [Sum; SUMS];
+    /// Sums the products of two tiles by themselves, and adds these sums times their factors to the thread's: of each
+    /// 128 columns, those for rows g and g + 8.
+    ///
+    /// # Safety
+    /// As for [`Machine::wgmma_add`].
+    #[track_caller]
+    unsafe fn wgmma_add_scaled<S: Eight, T: Eight, const SUMS: usize>(
+        a: u32,
+        b: u32,
+        factors: [[f32; 2]; 2],
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS];
     /// Waits for all additions.
     #[track_caller]
     fn wgmma_finish<const SUMS: usize>(sums: [Sum; SUMS]) -> [f32; SUMS];

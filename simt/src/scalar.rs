@@ -1,13 +1,14 @@
 //! Element types of views, their atomic operations, and those that groups of warps multiply.
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// A type whose values a view can hold: integers and floats of 1 to 8 bytes, [`bf16`] and
-/// [`f16`] among them.
+/// A type whose values a view can hold: integers and floats of 1 to 8 bytes, among them [`bf16`], [`f16`], [`F8E4M3`]
+/// and [`F8E5M2`].
 ///
 /// Every bit pattern is a value, so a view can be read as another element type ([`crate::Global::cast`]).
 pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed::Sealed + 'static {
@@ -37,7 +38,7 @@ macro_rules! scalars {
         }
     )*};
 }
-scalars!(u8: 16, u16: 8, bf16: 8, f16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
+scalars!(u8: 16, F8E4M3: 16, F8E5M2: 16, u16: 8, bf16: 8, f16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
 
 /// The kinds of operands of atomics, in PTX and in the simulator.
 #[doc(hidden)]
@@ -74,10 +75,12 @@ pub enum Seen {
     Tf32,
     Bf16,
     F16,
+    E4m3,
+    E5m2,
 }
 
 /// A type of elements that four warps multiply together, see [`crate::warpgroup`]: `f32`, of which the tensor cores see
-/// a [`Tf32`](crate::mma::Tf32), [`bf16`] and [`f16`].
+/// a [`Tf32`](crate::mma::Tf32), [`bf16`], [`f16`], [`F8E4M3`] and [`F8E5M2`].
 pub trait Operand: Scalar {
     /// What the tensor cores see of it.
     #[doc(hidden)]
@@ -91,7 +94,13 @@ macro_rules! operands {
         }
     )*};
 }
-operands!(f32: Tf32, bf16: Bf16, f16: F16);
+operands!(f32: Tf32, bf16: Bf16, f16: F16, F8E4M3: E4m3, F8E5M2: E5m2);
+
+/// An [`Operand`] of 8 bits: [`F8E4M3`] or [`F8E5M2`]. The two may be factors of one product.
+pub trait Eight: Operand {}
+
+impl Eight for F8E4M3 {}
+impl Eight for F8E5M2 {}
 
 /// How a tile in shared memory holds an operand of a product by four warps: A, or B whose rows are columns of the
 /// product.

@@ -296,6 +296,7 @@ mod host {
         /// The number that CUDA's driver has for the type of the elements (`CUtensorMapDataType`), and their bytes.
         pub fn element(&self) -> (u32, u32) {
             match self.seen {
+                Seen::E4m3 | Seen::E5m2 => (0, 1), // bytes: a copy does not look at what they say
                 Seen::F16 => (6, 2),
                 Seen::Tf32 => (7, 4),
                 Seen::Bf16 => (9, 2),
@@ -342,6 +343,8 @@ mod host {
                 self.element().0.into(),
                 (!self.is_swizzled()).into(),
             ]);
+            // Both types of 8 bits have one number.
+            words[8] = (self.seen == Seen::E5m2).into();
             words[WORDS - 1] = SIMULATED;
             self.with(words)
         }
@@ -369,7 +372,7 @@ mod host {
             let (box_rows, flat) = (side(box_rows), (flat != 0).then(|| side(box_columns)));
             let live = crate::live::UNMARKED; // the words do not say
             let of = |seen| Self { address, seen, rows, columns, stride, box_rows, flat, live };
-            let mut types = [Seen::Tf32, Seen::Bf16, Seen::F16].into_iter().map(of);
+            let mut types = [Seen::Tf32, Seen::Bf16, Seen::F16, Seen::E4m3, Seen::E5m2].into_iter().map(of);
             let is_map = |of: &Self| of.has_boxes() && of.simulated().words == words && of.range().is_some();
             types.find(is_map)
         }

@@ -290,6 +290,27 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        unsafe fn wgmma_begin_eight<S: Eight, T: Eight, const SUMS: usize>(
+            a: u32,
+            b: u32,
+            sums: [Sum; SUMS],
+        ) -> [Sum; SUMS] {
+            // SAFETY: passed on.
+            unsafe { wgmma::begin_eight::<S, T, SUMS>(a, b, sums) }
+        }
+
+        #[inline(always)]
+        unsafe fn wgmma_add_scaled<S: Eight, T: Eight, const SUMS: usize>(
+            a: u32,
+            b: u32,
+            factors: [[f32; 2]; 2],
+            sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            // SAFETY: passed on.
+            unsafe { wgmma::add_scaled::<S, T, SUMS>(a, b, factors, sums) }
+        }
+
+        #[inline(always)]
         fn wgmma_finish<const SUMS: usize>(sums: [Sum; SUMS]) -> [f32; SUMS] {
             wgmma::finish(sums)
         }

@@ -7,7 +7,7 @@
 
 use super::assembly::asm;
 use crate::machine::Sum;
-use crate::scalar::{Lies, Operand, Seen};
+use crate::scalar::{Eight, Lies, Operand, Seen};
 
 /// What a descriptor of a tile says beside its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
 const TILE: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
@@ -168,6 +168,70 @@ macro_rules! begin_lying {
     };
 }
 
+/// All products of two tiles of 8 bits, summed in registers of the text's own; `y` is B's descriptor.
+macro_rules! eight_steps {
+    ($types:literal $columns:literal, $parts:tt) => {
+        concat!(
+            "wgmma.fence.sync.aligned; mov.b64 x, {a};",
+            products!($columns, $types, "begins", parts!($parts), ""),
+            further!($types $columns, "", "2", "2", parts!($parts)),
+            further!($types $columns, "", "2", "2", parts!($parts)),
+            further!($types $columns, "", "2", "2", parts!($parts)),
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+        )
+    };
+}
+
+/// Adds these registers times a factor to the sums: two of a row, two of the row 8 further down.
+macro_rules! add_scaled_parts {
+    (($($p:literal $q:literal $r:literal $s:literal)*), $above:literal, $below:literal,
+     ($($i:literal $j:literal $k:literal $l:literal)*)) => {
+        concat!($(
+            "fma.rn.f32 {", $i, "}, t", $p, ", ", $above, ", {", $i, "};",
+            "fma.rn.f32 {", $j, "}, t", $q, ", ", $above, ", {", $j, "};",
+            "fma.rn.f32 {", $k, "}, t", $r, ", ", $below, ", {", $k, "};",
+            "fma.rn.f32 {", $l, "}, t", $s, ", ", $below, ", {", $l, "};"
+        ),*)
+    };
+}
+
+/// The products with the next 128 columns of B, 16384 bytes further on: in a second step, so that the sums of 128
+/// columns alone take registers of the text's own.
+macro_rules! second_half {
+    ($types:literal $columns:literal, $parts:tt, ()) => {
+        ""
+    };
+    ($types:literal $columns:literal, $parts:tt, $list:tt) => {
+        concat!(
+            "add.s64 y, {b}, 1024;",
+            eight_steps!($types $columns, $parts),
+            add_scaled_parts!($parts, "{above_1}", "{below_1}", $list)
+        )
+    };
+}
+
+/// All products of two tiles of 8 bits, summed by themselves, and times their factors added to `$sums`. `$columns` are
+/// those of one step.
+macro_rules! add_scaled {
+    ($types:literal $columns:literal, ($($i:literal)*), ($($j:literal)*), $a:ident, $b:ident, $factors:ident,
+     $sums:ident) => {
+        asm!(
+            "{{ .reg .b64 x, y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0; setp.ne.u32 begins, 0, 0;",
+            ".reg .f32 t<64>; mov.b64 y, {b};",
+            eight_steps!($types $columns, ($($i)*)),
+            // Here, for the reason given in `add_split`.
+            add_scaled_parts!(($($i)*), "{above_0}", "{below_0}", ($($i)*)),
+            second_half!($types $columns, ($($i)*), ($($j)*)),
+            // The last factors are named in every text.
+            "}} // {above_1} {below_1}",
+            $(inout(reg32) $sums[$i],)* $(inout(reg32) $sums[$j],)*
+            a = in(reg64) tile($a), b = in(reg64) tile($b),
+            above_0 = in(reg32) $factors[0][0], below_0 = in(reg32) $factors[0][1],
+            above_1 = in(reg32) $factors[1][0], below_1 = in(reg32) $factors[1][1], options(nostack)
+        )
+    };
+}
+
 /// The instruction for eight k of a fragment, of the registers `$a`, and the descriptor `y`; `$adds` as for `products`.
 macro_rules! held {
     ($columns:literal, $a:literal, $adds:literal, $to:expr) => {
@@ -286,6 +350,7 @@ macro_rules! widths {
                             Seen::Tf32 => add!(Tf32 $columns, ($($i)*), a, b, sums),
                             Seen::Bf16 => add!(Bf16 $columns, ($($i)*), a, b, sums),
                             Seen::F16 => add!(F16 $columns, ($($i)*), a, b, sums),
+                            Seen::E4m3 | Seen::E5m2 => super::assembly::trap(),
                         }
                     }
                 }
@@ -309,6 +374,7 @@ macro_rules! widths {
                             Seen::Tf32 => add_split!(Tf32 $count, $columns, ($($i)*), a, b, sums),
                             Seen::Bf16 => add_split!(Bf16 $count, $columns, ($($i)*), a, b, sums),
                             Seen::F16 => add_split!(F16 $count, $columns, ($($i)*), a, b, sums),
+                            Seen::E4m3 | Seen::E5m2 => super::assembly::trap(),
                         }
                     }
                 }
@@ -364,7 +430,7 @@ macro_rules! widths {
                     // SAFETY: the caller's promise is the instructions' condition.
                     unsafe {
                         match T::SEEN {
-                            Seen::Tf32 => super::assembly::trap(),
+                            Seen::Tf32 | Seen::E4m3 | Seen::E5m2 => super::assembly::trap(),
                             Seen::Bf16 => {
                                 begin_lying!("k16.f32.bf16.bf16" $columns, (A, B), ($($i)*), a, b, sums)
                             }
@@ -418,6 +484,94 @@ widths! {
     128, "256", (
         0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
         32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+        64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95
+        96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122
+        123 124 125 126 127
+    );
+}
+
+macro_rules! eights {
+    ($($count:literal, $columns:literal, $step:literal, ($($i:literal)*), ($($j:literal)*);)*) => {
+        /// # Safety
+        /// As for `multiply_add`, of 8 bits; nothing touches the sums before `finish`.
+        #[inline(always)]
+        pub(crate) unsafe fn begin_eight<S: Eight, T: Eight, const SUMS: usize>(
+            a: u32,
+            b: u32,
+            mut sums: [Sum; SUMS],
+        ) -> [Sum; SUMS] {
+            let (a, b) = (tile(a), tile(b));
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe {
+                        match (S::SEEN, T::SEEN) {
+                            (Seen::E4m3, Seen::E4m3) => {
+                                begin!("k32.f32.e4m3.e4m3" $columns, "", "2", "2", ($($i)* $($j)*), a, b, sums)
+                            }
+                            (Seen::E4m3, Seen::E5m2) => {
+                                begin!("k32.f32.e4m3.e5m2" $columns, "", "2", "2", ($($i)* $($j)*), a, b, sums)
+                            }
+                            (Seen::E5m2, Seen::E4m3) => {
+                                begin!("k32.f32.e5m2.e4m3" $columns, "", "2", "2", ($($i)* $($j)*), a, b, sums)
+                            }
+                            (Seen::E5m2, Seen::E5m2) => {
+                                begin!("k32.f32.e5m2.e5m2" $columns, "", "2", "2", ($($i)* $($j)*), a, b, sums)
+                            }
+                            _ => super::assembly::trap(),
+                        }
+                    }
+                }
+            )*
+            sums
+        }
+
+        /// # Safety
+        /// As for `multiply_add`, of 8 bits.
+        #[inline(always)]
+        pub(crate) unsafe fn add_scaled<S: Eight, T: Eight, const SUMS: usize>(
+            a: u32,
+            b: u32,
+            factors: [[f32; 2]; 2],
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe {
+                        match (S::SEEN, T::SEEN) {
+                            (Seen::E4m3, Seen::E4m3) => {
+                                add_scaled!("k32.f32.e4m3.e4m3" $step, ($($i)*), ($($j)*), a, b, factors, sums)
+                            }
+                            (Seen::E4m3, Seen::E5m2) => {
+                                add_scaled!("k32.f32.e4m3.e5m2" $step, ($($i)*), ($($j)*), a, b, factors, sums)
+                            }
+                            (Seen::E5m2, Seen::E4m3) => {
+                                add_scaled!("k32.f32.e5m2.e4m3" $step, ($($i)*), ($($j)*), a, b, factors, sums)
+                            }
+                            (Seen::E5m2, Seen::E5m2) => {
+                                add_scaled!("k32.f32.e5m2.e5m2" $step, ($($i)*), ($($j)*), a, b, factors, sums)
+                            }
+                            _ => super::assembly::trap(),
+                        }
+                    }
+                }
+            )*
+            sums
+        }
+    };
+}
+// The columns of all sums, those of one step of `add_scaled`, and the sums of the first step and of a second.
+eights! {
+    32, "64", "64", (0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31), ();
+    64, "128", "128", (
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+    ), ();
+    128, "256", "128", (
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+    ), (
         64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95
         96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122
         123 124 125 126 127

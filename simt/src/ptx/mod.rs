@@ -15,7 +15,7 @@ mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Sum, Vote};
 use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
-use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
+use crate::scalar::{AtomicScalar, Eight, Lies, Operand, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
 // The launch's dynamic shared memory. 128 bytes of alignment serve bulk copies too.

@@ -28,7 +28,7 @@ pub use shared::{SharedArray, shared_address};
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Sum, Vote};
 use crate::nvidia::assembly::{asm, trap};
 use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
-use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
+use crate::scalar::{AtomicScalar, Eight, Lies, Operand, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
 /// Shuffle's clamp for segments of a whole warp: lanes 0 to 31; `up` counts towards lane 0.

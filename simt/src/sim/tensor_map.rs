@@ -135,9 +135,9 @@ fn tell(piece: Piece, words: [u32; 4], from_global: bool, own: bool) {
     if piece.there == PIECE {
         watchers.pack(thread, Space::Global, kind(from_global), piece.global, words);
     } else {
-        for at in (0..piece.there).step_by(2) {
-            let half = (words[at as usize / 4] >> (at % 4 * 8)) as u16;
-            watchers.access(thread, Space::Global, kind(from_global), piece.global + u64::from(at), half);
+        for at in 0..piece.there {
+            let byte = (words[at as usize / 4] >> (at % 4 * 8)) as u8;
+            watchers.access(thread, Space::Global, kind(from_global), piece.global + u64::from(at), byte);
         }
     }
     if own {
@@ -163,10 +163,9 @@ pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u3
     let mut moved = vec![];
     for piece in copied.pieces() {
         let mut bytes = [0; PIECE as usize];
-        for at in (0..piece.there as usize).step_by(2) {
-            // SAFETY: `new` found the matrix in a view of the launch; its elements have 2 or 4 bytes.
-            let half: u16 = unsafe { memory::load((piece.global as *const u8).add(at).cast()) };
-            bytes[at..at + 2].copy_from_slice(&half.to_le_bytes());
+        for (at, byte) in bytes[..piece.there as usize].iter_mut().enumerate() {
+            // SAFETY: `new` found the matrix in a view of the launch.
+            *byte = unsafe { memory::load((piece.global as *const u8).add(at)) };
         }
         let words = std::array::from_fn(|i| u32::from_le_bytes(std::array::from_fn(|b| bytes[4 * i + b])));
         for (_, home) in &homes {
@@ -197,10 +196,10 @@ pub(super) unsafe fn store(map: *const u64, place: [u32; 2], from: u32) {
     let mut moved = vec![];
     for piece in copied.pieces().filter(|piece| piece.there > 0) {
         let words = words(piece);
-        for at in (0..piece.there).step_by(2) {
-            let half = (words[at as usize / 4] >> (at % 4 * 8)) as u16;
-            // SAFETY: `new` found the matrix in a view of the launch; its elements have 2 or 4 bytes.
-            unsafe { memory::store((piece.global as *mut u8).add(at as usize).cast(), half) };
+        for at in 0..piece.there {
+            let byte = (words[at as usize / 4] >> (at % 4 * 8)) as u8;
+            // SAFETY: `new` found the matrix in a view of the launch.
+            unsafe { memory::store((piece.global as *mut u8).add(at as usize), byte) };
         }
         tell(piece, words, false, true);
         moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });

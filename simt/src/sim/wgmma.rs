@@ -3,7 +3,8 @@
 //! Each warp has sixteen rows of the 64, so the lanes of a warp meet here and not those of the group; a check compares
 //! the calls of its warps. As in
 //! [`super::mma`], the products of one instruction and a sum are added in double precision and rounded towards zero
-//! once: eight products, or sixteen of elements of 16 bits.
+//! once: eight products, or sixteen of elements of 16 bits. Of elements of 8 bits, whose sums have fewer bits, see
+//! [`add_aligned`].
 
 use super::access::watch_pack;
 use super::block::here;
@@ -13,12 +14,12 @@ use super::observe::{AccessKind, Space};
 use super::{collective, watchdog};
 use crate::scalar::{Along, Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
-use crate::{bf16, f16};
+use crate::{F8E4M3, F8E5M2, bf16, f16};
 use std::panic::Location;
 
-/// Bytes along k that one instruction takes, and the elements of a row if an element has 16 bits.
+/// Bytes along k that one instruction takes, and the elements of a row if an element has 8 bits.
 const STEP: u32 = 32;
-const MOST: usize = (ROW / 2) as usize;
+const MOST: usize = ROW as usize;
 /// Rows of A per warp.
 const ROWS: u32 = 16;
 
@@ -61,7 +62,7 @@ fn begin(made: Made) {
 /// # Safety
 /// The addresses are those of tiles in the block's shared memory, multiples of 16.
 #[track_caller]
-pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
+pub(super) unsafe fn multiply_add<S: Operand, T: Operand, A: Lies, B: Lies, const SUMS: usize>(
     tiles: Tiles,
     sums: &mut [f32; SUMS],
     made: Made,
@@ -91,15 +92,14 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
         }
     }
     let (depth, step) = ((ROW / size_of::<T>() as u32) as usize, STEP as usize / size_of::<T>());
-    let a = [0, 8].map(|down| row::<T, A>(tiles.a, first + lane / 4 + down));
+    let a = [0, 8].map(|down| row::<S, A>(tiles.a, first + lane / 4 + down));
     for (pair, sums) in sums.chunks_exact_mut(4).enumerate() {
         for along in 0..2 {
             let b = row::<T, B>(tiles.b, pair as u32 * 8 + lane % 4 * 2 + along);
             for down in 0..2 {
                 let sum = &mut sums[down * 2 + along as usize];
                 for (a, b) in a[down][..depth].chunks_exact(step).zip(b[..depth].chunks_exact(step)) {
-                    let products = a.iter().zip(b).map(|(a, b)| a * b);
-                    *sum = towards_zero(f64::from(*sum) + products.sum::<f64>());
+                    *sum = if size_of::<T>() == 1 { add_aligned(*sum, a, b) } else { add(*sum, a, b) };
                 }
             }
         }
@@ -143,12 +143,43 @@ pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
             for down in 0..2 {
                 let sum = &mut sums[down * 2 + along as usize];
                 for (a, b) in a[down].chunks_exact(8).zip(b.chunks_exact(8)) {
-                    let products = a.iter().zip(b).map(|(a, b)| a * b);
-                    *sum = towards_zero(f64::from(*sum) + products.sum::<f64>());
+                    *sum = add(*sum, a, b);
                 }
             }
         }
     }
+}
+
+/// A sum and the products of two rows.
+fn add(sum: f32, a: &[f64], b: &[f64]) -> f32 {
+    let products = a.iter().zip(b).map(|(a, b)| a * b);
+    towards_zero(f64::from(sum) + products.sum::<f64>())
+}
+
+/// Bits behind the binary point that terms keep beside the largest.
+const KEPT: i32 = 13;
+
+/// [`add`] for elements of 8 bits. The products and the sum are shifted to the largest exponent among them, and cut off
+/// [`KEPT`] bits behind the point; the result has as many. NVIDIA does not say so: the model gives the errors that we
+/// measured on an H100 for k from 128 to 8192, of normal numbers and of numbers in [0, 1), with 13 bits and not with 12
+/// or 14. How many products the hardware aligns at once (32 here) does not show in these errors.
+fn add_aligned(sum: f32, a: &[f64], b: &[f64]) -> f32 {
+    let terms = || a.iter().zip(b);
+    let total = f64::from(sum) + terms().map(|(a, b)| a * b).sum::<f64>();
+    if !total.is_finite() {
+        return total as f32;
+    }
+    // That of zero is no number's.
+    let exponent = |x: f64| if x == 0.0 { i32::MIN / 2 } else { (x.to_bits() >> 52 & 0x7FF) as i32 - 1023 };
+    let largest = terms().map(|(&a, &b)| exponent(a) + exponent(b)).fold(exponent(sum.into()), i32::max);
+    if largest < exponent(f64::MIN_POSITIVE) {
+        return sum; // all are zero
+    }
+    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
+    let cut = |term: f64| (term * power(KEPT - largest)).trunc();
+    let units = cut(sum.into()) + terms().map(|(a, b)| cut(a * b)).sum::<f64>();
+    let cut_off = f32::MANTISSA_DIGITS - 1 - KEPT as u32;
+    f32::from_bits(towards_zero(units * power(largest - KEPT)).to_bits() >> cut_off << cut_off)
 }
 
 /// Tells those who watch of a read of 16 bytes.
@@ -185,6 +216,8 @@ fn row<T: Operand, L: Lies>(tile: u32, row: u32) -> [f64; MOST] {
             Seen::Tf32 => seen(bits as u32),
             Seen::Bf16 => from_bits::<bf16>(bits).into(),
             Seen::F16 => from_bits::<f16>(bits).into(),
+            Seen::E4m3 => from_bits::<F8E4M3>(bits).to_f64(),
+            Seen::E5m2 => from_bits::<F8E5M2>(bits).to_f64(),
         }
     })
 }

@@ -76,7 +76,7 @@ impl<T: Scalar> Matrix<T> {
     }
 
     /// Refuses a view that is too short for the rows of all matrices of a batch.
-    fn check(&self, what: &str, count: u32, apart: u32) -> Result {
+    pub(crate) fn check(&self, what: &str, count: u32, apart: u32) -> Result {
         let Self { data, rows, columns, stride, transposed } = *self;
         let (elements, along) = (self.extent(), if transposed { rows } else { columns });
         let all = if elements == 0 || count == 0 { 0 } else { (count as u64 - 1) * apart as u64 + elements };
@@ -91,20 +91,26 @@ impl<T: Scalar> Matrix<T> {
     }
 }
 
+/// Refuses matrices whose sizes do not fit each other, and a C that is stored by columns.
+pub(crate) fn fits<L, R, C>(a: &Matrix<L>, b: &Matrix<R>, c: &Matrix<C>) -> Result {
+    let sizes = [(a.rows, a.columns), (b.rows, b.columns), (c.rows, c.columns)];
+    let [of_a, of_b, of_c] = sizes.map(|(rows, columns)| format!("{rows} x {columns}"));
+    if a.columns != b.rows || a.rows != c.rows || b.columns != c.columns {
+        return Err(Failed::Unsuitable(format!("A of {of_a} times B of {of_b} is not C of {of_c}")));
+    }
+    if c.transposed {
+        return Err(Failed::Unsuitable(format!("C of {of_c} is stored by columns")));
+    }
+    Ok(())
+}
+
 impl<T: Element> Lengths for Product<T> {
     /// The matrices carry their own sizes, so `n` is not used.
     fn check(&self, _: u32) -> Result {
         let Self { a, b, c, batch, .. } = self;
         let all = [("A", a, batch.a), ("B", b, batch.b), ("C", c, batch.c)];
         all.into_iter().try_for_each(|(what, matrix, apart)| matrix.check(what, batch.count, apart))?;
-        let size = |m: &Matrix<T>| format!("{} x {}", m.rows, m.columns);
-        if a.columns != b.rows || a.rows != c.rows || b.columns != c.columns {
-            let why = format!("A of {} times B of {} is not C of {}", size(a), size(b), size(c));
-            return Err(Failed::Unsuitable(why));
-        }
-        if c.transposed {
-            return Err(Failed::Unsuitable(format!("C of {} is stored by columns", size(c))));
-        }
+        fits(a, b, c)?;
         if batch.count > 1 && u64::from(batch.c) < c.extent() {
             let (have, want) = (batch.c, c.extent());
             return Err(Failed::Unsuitable(format!("matrices C of {want} elements are {have} apart and overlap")));

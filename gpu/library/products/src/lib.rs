@@ -1,8 +1,9 @@
 //! # Matrix products of every type, precision and layout
 //!
 //! C = alpha·A·B + beta·C for `f32`, `f64`, `bf16` and `f16` ([`Element`]). A, B and C may be parts of larger matrices,
-//! A and B may be stored transposed, and one call may multiply a batch. Each module is one product, with notes on what
-//! bounds it and what was tried. How such kernels come about step by step is the course's subject (`rungs-matmul`).
+//! A and B may be stored transposed, and one call may multiply a batch. Products of fp8 are apart ([`fp8`]): their
+//! operands have types of their own, and scales. Each module is one product, with notes on what bounds it and what was
+//! tried. How such kernels come about step by step is the course's subject (`rungs-matmul`).
 //!
 //! Shared by the products: the matrices and the tile of C of a block ([`Shape`]), and access that respects the edges
 //! ([`Matrix`], [`Output`]).
@@ -20,6 +21,8 @@ pub mod fp32;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod fp32_hopper;
 pub mod fp64;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod fp8;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod group;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]

@@ -928,7 +928,7 @@ impl Session {
 pub(in super::super) struct Moved {
     pub(in super::super) global: u64,
     pub(in super::super) shared: u32,
-    /// How many of them the global side has, a multiple of 2: the first. The others are zero.
+    /// How many of them the global side has: the first. The others are zero.
     pub(in super::super) there: u32,
     pub(in super::super) words: [u32; 4],
 }
@@ -939,9 +939,9 @@ impl Moved {
         if self.there == 16 {
             return access(self.global, 16, &self.words.map(u64::from));
         }
-        for at in (0..self.there).step_by(2) {
-            let half = self.words[at as usize / 4] >> (at % 4 * 8) & 0xFFFF;
-            access(self.global + u64::from(at), 2, &[half.into()]);
+        for at in 0..self.there {
+            let byte = self.words[at as usize / 4] >> (at % 4 * 8) & 0xFF;
+            access(self.global + u64::from(at), 1, &[byte.into()]);
         }
     }
 }

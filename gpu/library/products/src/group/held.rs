@@ -3,7 +3,7 @@
 
 use super::super::{Output, Shape};
 use super::GROUP;
-use super::mapped::{Mapped, Maps, Products};
+use super::mapped::{Mapped, Maps, Products, Role, Written};
 use super::ring::{empty, full};
 use super::tiles::{At, Tiles};
 #[cfg(not(target_os = "cuda"))]
@@ -46,12 +46,14 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
     const BOX_ROWS: [u32; 3] = [if A::ACROSS { SIDE } else { ROWS }, Self::COLUMNS, SIDE];
 
     #[inline(always)]
-    fn product(maps: Maps<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
-        Loads::<A, SUMS, STAGES>::by_roles::<Self>(maps, c, shape, boxes);
+    fn product([a, b, of_c]: Maps<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
+        Loads::<A, SUMS, STAGES>::by_roles::<Self, _, _, _>(a, b, shape, (of_c, c, shape, boxes));
     }
+}
 
+impl<A: Lies, const SUMS: usize, const STAGES: u32> Role<Written<f32>> for Held<A, SUMS, STAGES> {
     #[inline(always)]
-    fn multiply_all(of_c: TensorMap<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
+    fn multiply_all((of_c, c, shape, boxes): Written<f32>) {
         Self::multiply(of_c, c, shape, boxes);
     }
 }

@@ -12,7 +12,7 @@ use simt::math::{to_bf16, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile};
-use simt::{bf16, bulk, cluster, f16, grid, thread};
+use simt::{Operand, bf16, bulk, cluster, f16, grid, thread};
 
 /// Elements of 16 bits in a row of a box, and rows of a box of an operand that is MN-major.
 pub(super) const SIDE: u32 = 64;
@@ -79,10 +79,17 @@ pub trait Products<T: Packed> {
     /// C = alpha·A·B + beta·C, where k is not 0. `maps`: those of A, B and C; the last is there if `boxes`, and beta is
     /// 0 then.
     fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool);
-
-    /// The part of the threads that multiply what is in the ring.
-    fn multiply_all(of_c: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool);
 }
+
+/// The part of the threads that multiply what is in the ring. It is no closure, because LLVM calls a long one, and then
+/// ptxas finishes each product before the next.
+pub(super) trait Role<A> {
+    /// Multiplies all tiles of the block.
+    fn multiply_all(args: A);
+}
+
+/// The map of C, and whether it is there; C, and the sizes of the product.
+pub(super) type Written<T> = (TensorMap<T>, Output<T>, Shape, bool);
 
 /// Blocks with tiles of C of 2·`SUMS` columns. `A` and `B` say how tiles of the operands lie: their rows are rows of
 /// the matrix as it is stored. A cluster has `BLOCKS`, one or two. The two groups have rows of the tile each, or, if
@@ -110,12 +117,16 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         [if A::ACROSS { SIDE } else { Self::ROWS }, if B::ACROSS { SIDE } else { Self::SHARE }, STORED];
 
     #[inline(always)]
-    fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
-        Self::by_roles::<Self>(maps, c, shape, boxes);
+    fn product([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
+        Self::by_roles::<Self, _, _, _>(a, b, shape, (of_c, c, shape, boxes));
     }
+}
 
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
+    Role<Written<T>> for Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
+{
     #[inline(always)]
-    fn multiply_all(of_c: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
+    fn multiply_all((of_c, c, shape, boxes): Written<T>) {
         Self::multiply(of_c, c, shape, boxes);
     }
 }
@@ -136,9 +147,15 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     pub(super) const RING: Ring =
         Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts_a: 1, parts_b: 1, stages: STAGES };
 
-    /// The roles of the threads: one fills the ring, and those of the first warps multiply as `P` does.
+    /// The roles of the threads: one fills the ring with boxes of A and B, whose elements may differ from those of C,
+    /// and those of the first warps multiply as `P` does.
     #[inline(always)]
-    pub(super) fn by_roles<P: Products<T>>([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
+    pub(super) fn by_roles<P: Role<W>, W, L: Operand, R: Operand>(
+        a: TensorMap<L>,
+        b: TensorMap<R>,
+        shape: Shape,
+        args: W,
+    ) {
         let thread = thread::thread_idx_x();
         match thread {
             0 => Self::RING.init_barriers(BLOCKS * Self::ARRIVE),
@@ -165,7 +182,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
             }
         } else {
             warpgroup::claim_registers::<MANY>();
-            P::multiply_all(of_c, c, shape, boxes);
+            P::multiply_all(args);
         }
         if BLOCKS > 1 {
             cluster::sync(); // the other block's last arrivals, at stages that nobody fills again, have found this one
@@ -174,13 +191,13 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
 
     /// K steps, rounded up so that each group has the same number: elements past k are zero.
     #[inline(always)]
-    pub(super) fn steps(shape: &Shape) -> u32 {
-        shape.k.div_ceil(Tile::<T>::DEPTH).next_multiple_of(TURNS)
+    pub(super) fn steps<L: Operand>(shape: &Shape) -> u32 {
+        shape.k.div_ceil(Tile::<L>::DEPTH).next_multiple_of(TURNS)
     }
 
     /// The warp has multiplied what is in a stage: the blocks that fill it may do so again. Lanes see it alike.
     #[inline(always)]
-    fn give_back(stage: u32, lane: u32) {
+    pub(super) fn give_back(stage: u32, lane: u32) {
         let empty = empty(stage, STAGES);
         match BLOCKS {
             1 if lane == 0 => empty.arrive(),
@@ -196,7 +213,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     /// Multiplies what is in the ring, for all tiles of the block.
     #[inline(always)]
     fn multiply(map: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
-        let (steps, mut place) = (Self::steps(&shape), Place::FIRST);
+        let (steps, mut place) = (Self::steps::<T>(&shape), Place::FIRST);
         let (group, lane) = (thread::thread_idx_x() / 128, warp::lane_id());
         // The group's rows of a tile, or its turn.
         let (down, turn) = if TURNS > 1 { (0, group) } else { (group * GROUP, 0) };
@@ -266,7 +283,13 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 
     /// Writes a tile of C, whose first row and column are given.
     #[inline(always)]
-    fn put<const N: usize>(map: TensorMap<T>, c: Output<T>, (row, column): (u32, u32), sums: &[f32; N], boxes: bool) {
+    pub(super) fn put<const N: usize>(
+        map: TensorMap<T>,
+        c: Output<T>,
+        (row, column): (u32, u32),
+        sums: &[f32; N],
+        boxes: bool,
+    ) {
         if boxes {
             Self::store(map, row, column, sums, c.alpha);
         } else {

@@ -8,7 +8,7 @@ use crate::Shape;
 use rungs_common::ring::Place;
 use simt::tensor_map::TensorMap;
 use simt::warpgroup::{Lies, ROW, Tile};
-use simt::{Scalar, cluster, unroll};
+use simt::{Operand, Scalar, cluster, unroll};
 
 /// The rows of an operand that a block has copied to a stage.
 #[derive(Clone, Copy)]
@@ -28,13 +28,13 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
 {
     /// Fills stage after stage, for all tiles of the block.
     #[inline(always)]
-    pub(super) fn produce(a: TensorMap<T>, b: TensorMap<T>, shape: Shape) {
-        let (steps, mut place) = (Self::steps(&shape), Place::FIRST);
+    pub(super) fn produce<L: Operand, R: Operand>(a: TensorMap<L>, b: TensorMap<R>, shape: Shape) {
+        let (steps, mut place) = (Self::steps::<L>(&shape), Place::FIRST);
         let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::RING.columns, Self::HAS_NARROW);
         while let Some(tile) = tiles.next() {
             let mut step = 0;
             while step < steps {
-                Self::fill(place, (a, b), tile, step * Tile::<T>::DEPTH);
+                Self::fill(place, (a, b), tile, step * Tile::<L>::DEPTH);
                 place = place.next(STAGES);
                 step += 1;
             }
@@ -44,7 +44,12 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     /// Waits until a stage is empty, and has the boxes from `k` on copied to it. In a cluster each block copies its
     /// share of B to all.
     #[inline(always)]
-    fn fill(Place { stage, parity }: Place, (a, b): (TensorMap<T>, TensorMap<T>), tile: At, k: u32) {
+    fn fill<L: Operand, R: Operand>(
+        Place { stage, parity }: Place,
+        (a, b): (TensorMap<L>, TensorMap<R>),
+        tile: At,
+        k: u32,
+    ) {
         // The phase before the first counts as ended. Warps of all blocks arrive: what is copied goes to all of them.
         let empty = empty(stage, STAGES);
         if BLOCKS > 1 {
@@ -57,7 +62,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
         let missing = (Self::RING.columns - Self::narrow_rows()) * ROW;
         full(stage).arrive_expecting(Self::RING.stage() - if narrow { missing } else { 0 });
         // Rows of a box of an operand that is MN-major.
-        let side = Tile::<T>::DEPTH;
+        let side = Tile::<L>::DEPTH;
         let rows = ROWS / TURNS;
         let of_a = Share { map: a, first: tile.row, across: A::ACROSS, boxes: rows / side, shared: false };
         Self::load(of_a, Self::RING.a(stage, 0), stage, k);
@@ -77,9 +82,9 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
 
     /// Has the boxes of an operand copied that begin at `k`.
     #[inline(always)]
-    fn load(Share { map, first, across, boxes, shared }: Share<T>, to: Tile<T>, stage: u32, k: u32) {
-        let (side, barrier) = (Tile::<T>::DEPTH, full(stage));
-        let load = |to: Tile<T>, row: u32, column: u32| match shared {
+    fn load<E: Operand>(Share { map, first, across, boxes, shared }: Share<E>, to: Tile<E>, stage: u32, k: u32) {
+        let (side, barrier) = (Tile::<E>::DEPTH, full(stage));
+        let load = |to: Tile<E>, row: u32, column: u32| match shared {
             true => map.load_multicast(to, row, column, barrier, (1 << BLOCKS) - 1),
             false => map.load(to, row, column, barrier),
         };
