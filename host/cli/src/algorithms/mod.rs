@@ -64,6 +64,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
     ("selects and partitions", kernels::selections::kernels::KERNELS),
     ("combines runs of equal keys", kernels::selections::by_key::KERNELS),
+    ("finds the largest keys", kernels::selections::top_k::kernels::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
     ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
