@@ -1,7 +1,7 @@
 //! The k largest keys on the simulator, against the standard library's sort.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_selections::top_k::kernels::{ONE_BLOCK, STAGE_BYTES};
+use rungs_selections::top_k::kernels::{STAGE_BYTES, one_block};
 use rungs_selections::top_k::{Args, Plan, SAMPLES, Selects, Sequence};
 use rungs_testing::{Buffer, inputs, narrow, random, same, with_multiprocessors};
 use simt::launcher::Launcher;
@@ -80,7 +80,8 @@ fn few_keys() {
 fn around_what_one_block_takes() {
     for multiprocessors in [1, MULTIPROCESSORS] {
         let on: &dyn Launcher = &with_multiprocessors(multiprocessors);
-        for n in [ONE_BLOCK - 1, ONE_BLOCK, ONE_BLOCK + 1, 2 * ONE_BLOCK + 77] {
+        let most = [8, 4].map(one_block);
+        for n in [most[0] - 1, most[0], most[0] + 1, most[1], most[1] + 1, 2 * most[1] + 77] {
             let wide: Vec<u64> = (0..n as u64).map(random).collect();
             let plan = Plan { n, k: n / 3, rank: 0, room: 0 };
             check("random", on, &narrow(&wide), UNSIGNED, plan);

@@ -199,18 +199,31 @@ const fn round() -> u32 {
     FILTER_BLOCK * LOADS as u32
 }
 
-/// Keys of a thread in a round of the selection.
+/// Keys of 4 bytes of a thread in a round of the selection; of 8 bytes half as many, or the registers spill.
 const ITEMS: usize = 16;
 
-/// Most keys that one block selects from; more are worth barriers of the grid.
-pub const ONE_BLOCK: u32 = BLOCK * ITEMS as u32;
+/// Calls `f` with the numbers of a thread's keys in a round.
+#[inline(always)]
+#[track_caller]
+fn items<W>(mut f: impl FnMut(usize)) {
+    unroll::<ITEMS>(|i| {
+        if i < ITEMS * 4 / size_of::<W>() {
+            f(i);
+        }
+    });
+}
+
+/// Most keys of `bytes` bytes that one block selects from; more are worth barriers of the grid.
+pub const fn one_block(bytes: u32) -> u32 {
+    BLOCK * ITEMS as u32 * 4 / bytes
+}
 
 /// Keys that are worth a block.
 const PER_BLOCK: u32 = 4 * BLOCK;
 
-/// Blocks of [`top_k_select`] for `n` keys: no more than are resident together.
-pub const fn select_grid(n: u32, multiprocessors: u32) -> u32 {
-    let needed = if n <= ONE_BLOCK { 1 } else { n.div_ceil(PER_BLOCK) };
+/// Blocks of [`top_k_select`] for `n` keys of `bytes` bytes: no more than are resident together.
+pub const fn select_grid(n: u32, bytes: u32, multiprocessors: u32) -> u32 {
+    let needed = if n <= one_block(bytes) { 1 } else { n.div_ceil(PER_BLOCK) };
     if needed < multiprocessors { needed } else { multiprocessors }
 }
 
@@ -247,7 +260,8 @@ pub fn top_k_select<W: Digits>(
         return;
     }
     let len = if is_filtered { kept } else { input.len() };
-    let blocks = if len <= ONE_BLOCK { 1 } else { len.div_ceil(PER_BLOCK).min(thread::grid_dim_x()) };
+    let blocks =
+        if len <= one_block(size_of::<W>() as u32) { 1 } else { len.div_ceil(PER_BLOCK).min(thread::grid_dim_x()) };
     if block >= blocks {
         return;
     }
@@ -259,14 +273,14 @@ pub fn top_k_select<W: Digits>(
         if offset < len - start { Some(start + offset) } else { None }
     };
     let load = |start: u32, words: &mut [W; ITEMS]| {
-        unroll::<ITEMS>(|i| {
+        items::<W>(|i| {
             if let Some(at) = at(start, i) {
                 words[i] = if is_filtered { candidates.get(at) } else { input.get(at).encode(order) };
             }
         });
     };
     // Keys that fit into the registers of all blocks are loaded once, others for each digit.
-    let round = step * ITEMS as u32;
+    let round = blocks * one_block(size_of::<W>() as u32);
     let (mut words, once) = ([W::default(); ITEMS], len <= round);
     load(0, &mut words);
 
@@ -277,7 +291,7 @@ pub fn top_k_select<W: Digits>(
             if !once {
                 load(start, &mut words);
             }
-            unroll::<ITEMS>(|i| {
+            items::<W>(|i| {
                 if any_at(start, i) {
                     let is_counted = at(start, i).is_some() && words[i].agrees(search.word, number);
                     count(counts, words[i].digit(number), is_counted);
@@ -322,13 +336,13 @@ pub fn top_k_select<W: Digits>(
         }
         let is_above = |i: usize| at(start, i).is_some() && words[i] > search.word;
         let (mut sum, mut place) = (0, 0);
-        unroll::<ITEMS>(|i| sum += is_above(i) as u32);
+        items::<W>(|i| sum += is_above(i) as u32);
         sum = warp::reduce_add(FULL, sum);
         if lane == 0 && sum > 0 {
             place = control.fetch_add(TAKEN, sum, Relaxed, Scope::Device);
         }
         place = warp::shuffle(FULL, place, 0);
-        unroll::<ITEMS>(|i| {
+        items::<W>(|i| {
             if !any_at(start, i) {
                 return;
             }

@@ -106,18 +106,18 @@ mod launches {
                     let Plan { n, k, rank, .. } = sequence.plan;
                     let Args { input, output, nth, order } = args;
                     let (candidates, control) = (sequence.candidates.view(), sequence.control.view());
-                    let multiprocessors = on.device().multiprocessors;
+                    let (bytes, multiprocessors) = (size_of::<$W>() as u32, on.device().multiprocessors);
                     if rank == 0 {
                         on.clear(control)?;
                     } else {
                         let one = Geometry::linear(1, BLOCK);
                         on.launch(top_k_pivot::<$W>::default(), one, (input, order, rank, control))?;
-                        let grid = filter_grid(n, size_of::<$W>() as u32, multiprocessors);
+                        let grid = filter_grid(n, bytes, multiprocessors);
                         // Behind the pivot's launch, which waits for all before it: the keys are there.
                         let grid = Geometry::linear(grid, FILTER_BLOCK).shared(STAGE_BYTES).overlapping();
                         on.launch(top_k_filter::<$W>::default(), grid, (input, order, candidates, control))?;
                     }
-                    let mut grid = Geometry::linear(select_grid(n, multiprocessors), BLOCK);
+                    let mut grid = Geometry::linear(select_grid(n, bytes, multiprocessors), BLOCK);
                     if grid.grid[0] > 1 {
                         // Blocks wait for each other.
                         grid = grid.together();
