@@ -11,7 +11,7 @@
 //! flight: the library's reads 16 bytes per load and prefetches (`gpu/library/selections/src/top_k`).
 //!
 //! **Cost.** One read of each key; 3 launches, and the clearing of the state before them. One write of each key above
-//! the pivot, and 6 reads at most of each of those, by one block.
+//! the pivot, and 5 reads of each of those, by one block. 16 barriers for the sample, as many for the selection.
 //!
 //! **Threads.** The filter as in the rung before. Sample and selection are one block of 1024 threads each.
 //!
