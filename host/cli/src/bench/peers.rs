@@ -1,8 +1,8 @@
 //! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
 
-use crate::algorithms::{histogram, top_k};
 use crate::algorithms::upload::Changed;
 use crate::algorithms::{Extra, Family, Kind, OpenProblem, Parameters, Prepared, Rung, Size};
+use crate::algorithms::{histogram, top_k};
 use crate::data::{Data, Dtype};
 use libloading::Library;
 use rungs::engine::{AnyBuffer, Buffer, Engine};
