@@ -1,8 +1,9 @@
 //! # Top k by radix select
 //!
-//! **Idea.** Count how often each value of the keys' top digit occurs. Add the counts from the largest value down: where
-//! the sum reaches k lies the threshold, so its top digit is known. Count the next digit, only of the keys with the
-//! known digits, and go on. After four digits the threshold is known whole, and one more read writes the keys above it.
+//! **Idea.** Count how often each value of the keys' top digit occurs. Add the counts from the largest value down:
+//! where the sum reaches k lies the threshold, so its top digit is known. Count the next digit, only of the keys with
+//! the known digits, and go on. After four digits the threshold is known whole, and one more read writes the keys above
+//! it.
 //!
 //! **Changed from the rung before.** First rung.
 //!

@@ -1,8 +1,9 @@
 //! # Top k, filtering as one reads
 //!
 //! **Idea.** When a pass knows a digit more, each key that it reads is one of three: above the known digits, so it
-//! belongs to the result and is written; below, so it is dropped; or it agrees, so it stays a candidate. The pass writes
-//! the candidates to a list, counts their next digit on the way, and the next pass reads the list in place of the keys.
+//! belongs to the result and is written; below, so it is dropped; or it agrees, so it stays a candidate. The pass
+//! writes the candidates to a list, counts their next digit on the way, and the next pass reads the list in place of
+//! the keys.
 //!
 //! **Changed from the rung before.** A pass writes what it decides, and the later passes read only what is undecided.
 //! Counting a digit and filtering by the digit before are one kernel, so there are as many launches as before.

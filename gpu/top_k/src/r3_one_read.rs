@@ -1,8 +1,8 @@
 //! # Top k, one read of the keys
 //!
-//! **Idea.** A sample of 4096 keys tells about where the threshold is. Take the r-th largest sample as *pivot*, with r so
-//! large that more than k of all keys are almost surely above it, and not many more. One read of all keys writes those
-//! above the pivot to a list and counts those equal to it. One block selects from the list by radix select.
+//! **Idea.** A sample of 4096 keys tells about where the threshold is. Take the r-th largest sample as *pivot*, with r
+//! so large that more than k of all keys are almost surely above it, and not many more. One read of all keys writes
+//! those above the pivot to a list and counts those equal to it. One block selects from the list by radix select.
 //!
 //! **Changed from the rung before.** The keys are filtered in the first read, by a guess, in place of the second, by a
 //! count. Keys equal to the pivot are not listed: only their number matters, so equal keys cost nothing.

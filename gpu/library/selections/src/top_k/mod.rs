@@ -2,9 +2,9 @@
 //!
 //! | launch | task |
 //! | --- | --- |
-//! | [`kernels::top_k_pivot`] | one block takes 8192 keys at places that look random, and of them the r-th largest as pivot; r is chosen so that a few more than k of all keys are above it |
+//! | [`kernels::top_k_pivot`] | the r-th largest of 8192 sampled keys is the pivot; a few more than k are above |
 //! | [`kernels::top_k_filter`] | reads all keys once, keeps those above the pivot, and counts those equal to it |
-//! | [`kernels::top_k_select`] | finds the k-th largest of the keys kept, digit by digit, and writes what is above it and as many copies of it as are missing |
+//! | [`kernels::top_k_select`] | finds the k-th largest of those by digits; writes the keys above it and copies of it |
 //!
 //! **Ties.** Keys equal to the pivot are counted, not kept: however many there are, they cost no room. With fewer than
 //! k keys above the pivot the result is those, and copies of the pivot. All words are distinct in the total order of
