@@ -53,6 +53,7 @@ constexpr Table table(const Entry (&entries)[N]) { return {entries, N}; }
 Table sort_peers();
 Table scan_peers();
 Table select_peers();
+Table top_k_peers();
 Table reduce_peers();
 Table histogram_peers();
 Table matmul_peers();

@@ -53,6 +53,8 @@ extern "C" {
  *                                                            for on the current device: the host adds them
  *   select     n            n elements                       those less than element n / 2, in order, in room for n;
  *                                                            then an element whose first 4 bytes are their number
+ *   top-k      n, k         n keys                           the k largest in any order, in room for n, the rest of
+ *                                                            which is unspecified
  *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not
  *                                                            counted; CUB's of u8 wants bins = 256
  *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps; "_best"

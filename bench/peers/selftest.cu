@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -198,6 +199,22 @@ Case select_case(size_t n) {
     return {raw(items), defined_of_selection<T>(expected)};
 }
 
+// The first k keys of an output from the largest on; what is behind them is not specified.
+template <class T>
+Raw defined_of_top_k(Raw output, size_t k) {
+    std::vector<T> keys = values<T>(output);
+    std::sort(keys.begin(), keys.begin() + k, std::greater<T>());
+    std::fill(keys.begin() + k, keys.end(), T(0));
+    return raw(keys);
+}
+
+template <class T>
+Case top_k_case(size_t n, size_t k) {
+    std::vector<T> keys = random_keys<T>(n), sorted = keys;
+    std::sort(sorted.begin(), sorted.end(), std::greater<T>());
+    return {raw(keys), defined_of_top_k<T>(raw(sorted), k)};
+}
+
 template <class T>
 Case reduce_case(const std::string& name, size_t n) {
     bool min = name.find("_min_") != std::string::npos, max = name.find("_max_") != std::string::npos;
@@ -252,7 +269,7 @@ Case matmul_fp8_case(size_t m, size_t n, size_t k) {
 
 // Calls f with a value of the type that `dtype` names.
 template <class F>
-Case by_type(const std::string& dtype, F f) {
+auto by_type(const std::string& dtype, F f) {
     if (dtype == "u8") return f(uint8_t());
     if (dtype == "u32") return f(uint32_t());
     if (dtype == "i32") return f(int32_t());
@@ -273,6 +290,7 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
     if (family == "sort-by-low-half") return low_half_case(n, is_stable(peer));
     if (family == "scan") return by_type(dtype, [&](auto t) { return scan_case<decltype(t)>(name, n); });
     if (family == "select") return by_type(dtype, [&](auto t) { return select_case<decltype(t)>(n); });
+    if (family == "top-k") return by_type(dtype, [&](auto t) { return top_k_case<decltype(t)>(n, shape[1]); });
     if (family == "reduce") return by_type(dtype, [&](auto t) { return reduce_case<decltype(t)>(name, n); });
     if (family == "histogram")
         return dtype == "u8" ? histogram_case<uint8_t>(n, shape[1]) : histogram_case<uint32_t>(n, shape[1]);
@@ -320,6 +338,8 @@ std::vector<Shape> shapes_for(const RungsPeer& peer) {
     for (size_t n : {0, 1, 2, 31, 33, 512, 1023, 1024, 1025, 1537, 4096, 10'007, 100'003, 131'072}) {
         if (family == "histogram")
             for (size_t bins : {1, 10, 256, 1600, 4096}) shapes.push_back({n, bins});
+        else if (family == "top-k")
+            for (size_t k : {size_t(0), size_t(1), size_t(10), n / 2, n, n + 1}) shapes.push_back({n, k});
         else if (one_block)
             for (size_t columns : {1, 7, 8, 32, 128, 1024}) {
                 if (n <= 4096) shapes.push_back({n, columns});
@@ -339,6 +359,7 @@ bool takes(const RungsPeer& peer, const Shape& shape) {
     auto power = [](size_t x) { return (x & (x - 1)) == 0; };
     auto is = [&](const char* begin) { return name.rfind(begin, 0) == 0; };
     if (is("cub_histogram_u8")) return shape[1] == 256;
+    if (is("cub_top_k")) return shape[1] <= n;
     if (is("twin_radix_columns")) return shape[1] >= 8 && power(shape[1]);
     if (is("twin_scan_hillis_steele") || is("twin_scan_blelloch")) return n <= 1024;
     if (is("twin_bubble_one_block")) return n <= 50'000;  // somewhere above, by the device
@@ -391,6 +412,9 @@ std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t str
         if (std::strcmp(peer.family, "select") == 0) {
             bool wide = std::strstr(peer.dtype, "64") != nullptr;
             result = wide ? defined_of_selection<uint64_t>(result) : defined_of_selection<uint32_t>(result);
+        }
+        if (std::strcmp(peer.family, "top-k") == 0) {
+            result = by_type(peer.dtype, [&](auto t) { return defined_of_top_k<decltype(t)>(result, shape[1]); });
         }
         if (c.defined && result != c.expected) return time == 0 ? "wrong result" : "wrong result with used scratch";
         if (input.take(input_bytes) != c.input) return "changes its input";

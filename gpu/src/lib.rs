@@ -24,6 +24,7 @@ pub use rungs_select as select;
 pub use rungs_selections as selections;
 pub use rungs_sorts as sorts;
 pub use rungs_sorts::{sort_kernel, sort_kernels};
+pub use rungs_top_k as top_k;
 
 #[cfg(not(target_os = "cuda"))]
 mod answer;

@@ -5,7 +5,7 @@ mod common;
 use common::{Buffer, Random, view};
 use rungs_kernels::ladder::matmul::{Matrix, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::{
-    Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, select, sort,
+    Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, select, sort, top_k,
 };
 use rungs_kernels::operator::Operation;
 use rungs_kernels::{bitonic, bubble, keys, merge, odd_even, radix, sorts};
@@ -487,6 +487,77 @@ fn selections() {
     assert_eq!(cost.clears, 2);
     // The count is one word more; states are atomic accesses.
     assert_eq!((pass.read, pass.written), (4 * u64::from(n), 4 * (selected + 1)));
+}
+
+fn cost_of_top_k(rung: &Entry<&'static dyn top_k::TopK>, keys: &[u32], k: u32) -> Cost {
+    let (mut input, mut output) = (Buffer::new(keys, 0), Buffer::poisoned(k as usize, 0));
+    let args = top_k::Keys { input: input.view(), output: output.view(), order: keys::UNSIGNED };
+    let cost = cost(|on| {
+        let mut sequence = rung.finder(on, keys.len() as u32, k).unwrap();
+        move |on: &dyn Launcher| sequence.run(on, args)
+    });
+    let smallest = output.slice().iter().min().copied();
+    let mut sorted = keys.to_vec();
+    sorted.sort_unstable();
+    assert_eq!(smallest, Some(sorted[keys.len() - k as usize]));
+    cost
+}
+
+#[test]
+fn largest_keys() {
+    use rungs_kernels::top_k::*;
+    let (n, k) = (20_000, 50);
+    let keys = random(n);
+    let mut sorted = keys.clone();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    let threshold = sorted[k as usize - 1];
+    // What all threads read besides keys: `each` words of the state.
+    let words = |launch: &Launch, each: u64| u64::from(launch.blocks * BINS) * each;
+
+    let rung = &r1_radix_select::launches::RUNG;
+    states(&rung.rung, "Five reads of each key; 9 launches, and the clearing of the state before them; 2 barriers");
+    let cost = cost_of_top_k(rung, &keys, k);
+    assert_eq!((cost.launches.len(), cost.clears), (9, 1));
+    for pair in cost.launches[..8].chunks(2) {
+        pair[0].has_barriers(2);
+        assert_eq!(pair[0].read, 4 * (u64::from(n) + words(&pair[0], 1)));
+        assert_eq!(pair[1].blocks, 1);
+    }
+    let gather = &cost.launches[8];
+    assert_eq!((gather.read, gather.written), (4 * (u64::from(n) + words(gather, 2)), 4 * u64::from(k)));
+
+    let rung = &r2_filter::launches::RUNG;
+    states(
+        &rung.rung,
+        "Two reads of each key, and for each key that agrees with 1, 2 or 3 digits one write and one read",
+    );
+    states(&rung.rung, "9 launches, and the clearing of the state before them; 2 barriers per block that filters");
+    let cost = cost_of_top_k(rung, &keys, k);
+    assert_eq!((cost.launches.len(), cost.clears), (9, 1));
+    let agree =
+        |digits: u32| keys.iter().filter(move |&key| key >> (32 - 8 * digits) == threshold >> (32 - 8 * digits));
+    let passes: Vec<&Launch> = cost.launches.iter().step_by(2).collect();
+    for (number, pass) in passes.iter().enumerate() {
+        pass.has_barriers(2);
+        let (read, each) = if number < 2 { (n as usize, 2) } else { (agree(number as u32 - 1).count(), 3) };
+        assert_eq!(pass.read, 4 * (read as u64 + words(pass, each)), "pass {number}");
+    }
+    let listed: usize = (1..4).map(|digits| agree(digits).count()).sum();
+    assert_eq!(passes.iter().map(|pass| pass.written).sum::<u64>(), 4 * (listed as u64 + u64::from(k)));
+
+    let rung = &r3_one_read::launches::RUNG;
+    states(&rung.rung, "One read of each key; 3 launches, and the clearing of the state before them");
+    states(&rung.rung, "5 reads of each of those, by one block. 16 barriers for the sample, as many for the selection");
+    let cost = cost_of_top_k(rung, &keys, k);
+    let [pivot, filter, select] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    assert_eq!((cost.clears, pivot.blocks, select.blocks), (1, 1, 1));
+    pivot.has_barriers(16);
+    filter.has_barriers(0);
+    select.has_barriers(16);
+    assert_eq!(filter.read, 4 * (u64::from(n) + words(filter, 1)));
+    assert!(filter.written < 4 * u64::from(n) / 10, "{} bytes", filter.written);
+    let threads = u64::from(r3_one_read::ONE_BLOCK);
+    assert_eq!((select.read, select.written), (5 * filter.written + 4 * 2 * threads, 4 * u64::from(k)));
 }
 
 #[test]

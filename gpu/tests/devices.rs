@@ -6,7 +6,7 @@ mod common;
 use common::Buffer;
 use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::sort::{Keys, Pairs, Sort};
-use rungs_kernels::ladder::{Ask, Device, Entry, Options, reduce, scan, select};
+use rungs_kernels::ladder::{Ask, Device, Entry, Options, reduce, scan, select, top_k};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::{bitonic, ladders, odd_even};
 use simt::launcher::KNOWN_DEVICES;
@@ -106,6 +106,12 @@ fn reductions_scans_and_selections_run_where_they_do_not_refuse() {
             let args = select::Items { input: input.view(), output: output.view(), count: count.view(), pivot };
             entry.selector::<u32>(&gpu, N).unwrap().run(&gpu, args).unwrap();
             assert_eq!(count.slice(), [below], "{} on {device:?}", entry.rung.name);
+        }
+        for entry in rungs_kernels::top_k::LADDER.rungs {
+            let (mut input, mut output) = (Buffer::new(&data, 0), Buffer::poisoned(1, 0));
+            let args = top_k::Keys { input: input.view(), output: output.view(), order: UNSIGNED };
+            entry.finder(&gpu, N, 1).unwrap().run(&gpu, args).unwrap();
+            assert_eq!(output.slice().first(), data.iter().max(), "{} on {device:?}", entry.rung.name);
         }
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Buffer, Element, SORTS, difference, families, random, same, view, with_multiprocessors};
 use rungs_kernels::histogram::Key;
-use rungs_kernels::keys::{SIGNED, Word};
+use rungs_kernels::keys::{SIGNED, UNSIGNED, Word};
 use rungs_kernels::ladder::histogram::{Counts, Histogram};
 use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
@@ -12,8 +12,9 @@ use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::ladder::select::Select;
 use rungs_kernels::ladder::sort::{Sort, Width};
+use rungs_kernels::ladder::top_k::TopK;
 use rungs_kernels::ladder::{Device, Entry, Failed, Launcher, Options, Result, Rung};
-use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort};
+use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort, top_k};
 use rungs_kernels::operator::Operation;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
@@ -140,6 +141,24 @@ fn selects(entry: &'static Entry<&dyn Select>) -> Case {
                 want.sort_unstable();
             }
             assert!(got == want, "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
+fn finds(entry: &'static Entry<&dyn TopK>) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, "u32", MANY, move |on, n| {
+        let k = n.min(100);
+        let (mut sequence, mut run) = (entry.finder(on, n, k)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let mut keys = elements::<u32>(n, run);
+            let (mut input, mut output) = (Buffer::new(&keys, 0), Buffer::poisoned(k as usize, 0));
+            sequence.run(on, top_k::Keys { input: input.view(), output: output.view(), order: UNSIGNED })?;
+            output.slice().sort_unstable();
+            keys.sort_unstable();
+            assert!(output.slice() == &keys[(n - k) as usize..], "{name}, n = {n}, run {run}");
             Ok(())
         }))
     })
@@ -315,6 +334,7 @@ fn cases() -> Vec<Case> {
         cases.extend([scans::<u32>(entry, Operation::Sum), scans::<f64>(entry, Operation::Max)]);
     }
     cases.extend(rungs_kernels::select::LADDER.rungs.iter().map(|entry| selects(entry)));
+    cases.extend(rungs_kernels::top_k::LADDER.rungs.iter().map(|entry| finds(entry)));
     for entry in rungs_kernels::histogram::LADDER.rungs {
         cases.extend([counts::<u8>(entry), counts::<u32>(entry)]);
     }

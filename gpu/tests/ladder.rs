@@ -12,7 +12,7 @@ use rungs_kernels::ladder::sort::{Sort, Width};
 use rungs_kernels::ladder::{
     Device, Failed, Ladder, Launcher, Lengths, MAX_SHARED, Options, Result, Scratch, Sequence,
 };
-use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort};
+use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort, top_k};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::scan::{r5_look_back, r6_look_ahead};
 use rungs_kernels::select::{r3_three_kernels, r4_look_back as selects};
@@ -182,6 +182,12 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let cases = cases.chain([0, 2].map(|count| (with(n, n, count), [count, 1])));
         check_refuses(entry.rung.name, entry.selector(&on, n), &on, cases.collect());
     }
+    for entry in rungs_kernels::top_k::LADDER.rungs {
+        let with = |m, of| top_k::Keys { input: words.slice(0, m), output: words.slice(0, of), order: SIGNED };
+        let (keys, outputs) =
+            (other_than(n).map(|m| (with(m, 7), [m, n])), other_than(7).map(|of| (with(n, of), [of, 7])));
+        check_refuses(entry.rung.name, entry.finder(&on, n, 7), &on, keys.into_iter().chain(outputs).collect());
+    }
     for entry in rungs_kernels::histogram::LADDER.rungs {
         let cases = other_than(n).map(|m| (histogram::Keys { keys: words, counts: words.slice(0, m) }, [m, n]));
         check_refuses(entry.rung.name, entry.counter(&on, n), &on, cases.into());
@@ -262,6 +268,9 @@ fn a_rung_refuses_what_it_cannot_do() {
         if let Some(n) = entry.rung.capacity.map(|capacity| capacity as u32 + 1) {
             assert!(refusal(entry.scanner::<f64>(&gpu, n, Operation::Min)).contains(&n.to_string()));
         }
+    }
+    for entry in rungs_kernels::top_k::LADDER.rungs {
+        assert!(refusal(entry.finder(&gpu, 5, 6)).contains("the 6 largest of 5 keys"));
     }
     // Columns and windows that there cannot be.
     for (columns, entry) in [4, 24, 2048].into_iter().zip(&radix::LADDER.rungs[..3]) {

@@ -145,6 +145,8 @@ fn variants(family: &Family) -> Vec<Parameters> {
             Extra::Values => multiply(&|p| [false, true].map(|values| Parameters { values, ..p }).to_vec()),
             // Of a product: gpu/tests has every combination of these.
             Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}
+            // gpu/top_k has several k for every size.
+            Extra::K => {}
             Extra::Threads | Extra::Blocks => {}
         }
     }

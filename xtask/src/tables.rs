@@ -43,6 +43,7 @@ const FAMILIES: &[&str] = &[
     "reduce",
     "scan",
     "select",
+    "top-k",
     "histogram",
     "radix",
     "merge",

@@ -3,7 +3,7 @@
 
 use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Ladder, Rung};
-use rungs_kernels::{bitonic, bubble, cubes, histogram, ladders, odd_even, reduce, saxpy, scan, select};
+use rungs_kernels::{bitonic, bubble, cubes, histogram, ladders, odd_even, reduce, saxpy, scan, select, top_k};
 pub use rungs_testing::*;
 
 /// The ladders of sorts.
@@ -16,6 +16,7 @@ pub fn families() -> Vec<(&'static str, Vec<&'static Rung>)> {
         rungs_of(&reduce::LADDER),
         rungs_of(&scan::LADDER),
         rungs_of(&select::LADDER),
+        rungs_of(&top_k::LADDER),
         rungs_of(&histogram::LADDER),
         rungs_of(&cubes::LADDER),
         rungs_of(&*ladders::MATMUL),

@@ -9,6 +9,7 @@
 //! | [`scan`] | combines each element with those before it |
 //! | [`histogram`] | counts values |
 //! | [`select`] | moves the items below a pivot to the front |
+//! | [`top_k`] | finds the k largest keys |
 //! | [`matmul`] | multiplies matrices |
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
@@ -27,6 +28,7 @@ pub mod saxpy;
 pub mod scan;
 pub mod select;
 pub mod sort;
+pub mod top_k;
 
 pub use crate::rung;
 pub use rung::{Head, Rung, dashed, stem_len};

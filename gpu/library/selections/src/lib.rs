@@ -7,6 +7,7 @@
 //! | [`compact`] | moves the items that a test keeps to the front, and the others to a second view if asked to |
 //! | [`kernels`] | its kernels: by flags, by bounds, the first of each run of equal items |
 //! | [`by_key`] | the length of each run of equal keys, and their values combined |
+//! | [`top_k`] | the k largest keys |
 //!
 //! All read their input once, in tiles whose places are found by looking back ([`look_back`]). How many items were kept
 //! stays in device memory, where the next call finds it: every kernel takes a `limit`, a view of one word that says how
@@ -22,6 +23,7 @@ pub mod by_key;
 pub mod compact;
 pub mod kernels;
 pub mod look_back;
+pub mod top_k;
 
 /// Threads per block of every kernel here.
 pub const BLOCK: u32 = 256;

@@ -18,6 +18,7 @@ pub mod saxpy;
 pub mod scan;
 pub mod select;
 pub mod sort;
+pub mod top_k;
 pub mod upload;
 pub mod verify;
 
@@ -48,6 +49,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         reduce::family(&kernels::reduce::LADDER, Sizes::elements(1 << 17, 1 << 26)),
         scan::family(&kernels::scan::LADDER, Sizes::elements(1 << 18, 1 << 24)),
         select::family(&kernels::select::LADDER, Sizes::elements(1 << 18, 1 << 26)),
+        top_k::family(&kernels::top_k::LADDER, Sizes::elements(1 << 18, 1 << 26)),
         histogram::family(&kernels::histogram::LADDER, Sizes::elements(1 << 18, 1 << 28)),
         saxpy::family(&kernels::saxpy::LADDER, Sizes::elements(1 << 18, 1 << 26)),
     ]
@@ -64,6 +66,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
     ("selects and partitions", kernels::selections::kernels::KERNELS),
     ("combines runs of equal keys", kernels::selections::by_key::KERNELS),
+    ("finds the largest keys", kernels::selections::top_k::kernels::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("multiplies matrices of fp8", kernels::products::fp8::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
@@ -118,6 +121,8 @@ pub enum Kind {
     Scan,
     /// Move the elements below a pivot to the front.
     Select,
+    /// Find the k largest keys.
+    TopK,
     /// Count values.
     Histogram,
     /// Compute y = a·x + y.
@@ -270,6 +275,7 @@ pub enum Extra {
     Threads,
     Blocks,
     Bins,
+    K,
     Operation,
     Exclusive,
     Values,
@@ -292,6 +298,8 @@ pub struct Parameters {
     pub blocks: Option<u32>,
     /// Bins of a histogram.
     pub bins: Option<u32>,
+    /// How many of the largest keys are asked for; [`top_k::DEFAULT_K`], or all if there are fewer, where None.
+    pub k: Option<u32>,
     /// The operation of a reduction or scan.
     pub operation: Operation,
     /// Whether a scan leaves each element out of its own result.

@@ -1,8 +1,8 @@
 //! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
 
-use crate::algorithms::histogram;
 use crate::algorithms::upload::Changed;
 use crate::algorithms::{Extra, Family, Kind, OpenProblem, Parameters, Prepared, Rung, Size};
+use crate::algorithms::{histogram, top_k};
 use crate::data::{Data, Dtype};
 use libloading::Library;
 use rungs::engine::{AnyBuffer, Buffer, Engine};
@@ -344,6 +344,7 @@ fn shape(peer: &Peer, size: Size, parameters: &Parameters) -> Vec<usize> {
         (Size::Elements(n), "histogram") => {
             vec![n as usize, parameters.bins.unwrap_or(histogram::DEFAULT_BINS) as usize]
         }
+        (Size::Elements(n), "top-k") => vec![n as usize, top_k::k_of(parameters, n as usize)],
         (Size::Elements(n), _) => vec![n as usize],
     }
 }
@@ -414,6 +415,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
         Kind::Scan => Some(format!("cub_{kind}_{operation}_{dtype}")),
         Kind::Reduce => Some(format!("cub_reduce_{operation}_{dtype}")),
         Kind::Select => Some(format!("cub_select_if_{dtype}")),
+        Kind::TopK => Some(format!("cub_top_k_{dtype}")),
         Kind::Histogram => Some(format!("cub_histogram_{dtype}")),
         Kind::Matmul => Some(
             match dtype {
@@ -449,6 +451,7 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         Extra::Threads => number("threads", parameters.threads),
         Extra::Blocks => number("blocks", parameters.blocks),
         Extra::Bins => number("bins", Some(parameters.bins.unwrap_or(histogram::DEFAULT_BINS))),
+        Extra::K => number("k", Some(parameters.k.unwrap_or(top_k::DEFAULT_K))),
         Extra::Operation => Some(parameters.operation.name().into()),
         Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
         Extra::Values => parameters.values.then(|| "values".into()),

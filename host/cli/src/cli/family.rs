@@ -137,6 +137,7 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
         Extra::Threads => number("threads", "Threads per block"),
         Extra::Blocks => number("blocks", "Blocks of the grid"),
         Extra::Bins => number("bins", "Bins of the histogram, up to 4096"),
+        Extra::K => number("k", "How many of the largest keys [default: 10]"),
         Extra::Operation => Arg::new("op")
             .long("op")
             .value_name("OPERATION")
@@ -194,6 +195,7 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Threads => parameters.threads = number("threads"),
             Extra::Blocks => parameters.blocks = number("blocks"),
             Extra::Bins => parameters.bins = number("bins"),
+            Extra::K => parameters.k = number("k"),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
             Extra::Alpha => parameters.alpha = matches.get_one("alpha").copied(),
