@@ -37,6 +37,9 @@ pub enum Directive {
     Gallery { topic: String },
 }
 
+/// From a page to the root, in `book/src` as in `book/read`.
+pub const UP: &str = "../../";
+
 /// The folder of pictures, beside the pages.
 const PICTURES: &str = "pictures";
 

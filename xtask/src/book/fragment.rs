@@ -1,6 +1,6 @@
 //! What stands in the place of a directive.
 
-use super::directive::Directive;
+use super::directive::{Directive, UP};
 use super::glossary::GLOSSARY;
 use super::{cost, listing, picture};
 use crate::{program, project, tables};
@@ -18,9 +18,6 @@ const RESULTS: &str = "bench/results";
 
 /// Where drawings are.
 const FIGURES: &str = "book/src/figures";
-
-/// From a page to the root, in `book/src` as in `book/read`.
-pub const UP: &str = "../../";
 
 /// What the program said, by directive: the text that stands in its place, or the picture.
 pub type Said = BTreeMap<Directive, String>;

@@ -3,8 +3,7 @@
 //! mdBook says nothing of a listing without lines, a dead link or a part that was forgotten. Everything that it passes
 //! over is looked for here.
 
-use super::directive::Directive;
-use super::fragment::UP;
+use super::directive::{Directive, UP};
 use crate::tables;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};

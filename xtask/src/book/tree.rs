@@ -1,7 +1,7 @@
 //! The rendered book: pages of Markdown with everything in place, as a forge shows them, and the same pages for mdBook.
 
-use super::directive::Directive;
-use super::fragment::{Said, Sources, UP};
+use super::directive::{Directive, UP};
+use super::fragment::{Said, Sources};
 use super::glossary::{GLOSSARY, Glossary};
 use super::pages::{self, Page, SUMMARY};
 use crate::tables;

@@ -39,7 +39,7 @@ impl Entry<&'static dyn TopK> {
         }
         let run = self.run;
         self.rung.check(&Ask::of::<u32>(on, n))?;
-        Sequence::new(on, n, move |on| {
+        sequence(on, n, move |on| {
             // Nothing to find: no launch.
             let mut launches = if k > 0 { run.launches(on, n, k)? } else { Box::new(|_: &dyn Launcher, _| Ok(())) };
             Ok(Box::new(move |on, keys: Keys| {

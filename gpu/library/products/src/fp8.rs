@@ -339,7 +339,7 @@ pub mod launches {
         if let Some(why) = refuses(&Ask::of::<L>(on, 0)) {
             return Err(Failed::Unsuitable(why));
         }
-        Sequence::new(on, 0, |on| {
+        crate::ladder::sequence(on, 0, |on: &dyn Launcher| {
             // A row of zeros: an operand of a product that has none, of which all other rows are outside.
             let zeros = on.zeros::<u8>(16)?;
             Ok(Box::new(move |on, product: Product<L, R, C>| {

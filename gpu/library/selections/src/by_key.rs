@@ -58,7 +58,9 @@ pub const fn shared_bytes<K, V>() -> u32 {
 
 /// Writes the key of each run to `unique`, its values, combined, to `sums`, and the number of runs to `count`, which is
 /// zero before.
-#[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances([u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
+#[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(
+    [u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]
+))]
 pub fn reduce_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
     values: Global<V>,

@@ -597,8 +597,8 @@ mod tests {
     use std::cell::Cell;
     use std::sync::Arc;
 
-    /// Spoils what one rank is told: in its gather of this number, or the last word of each round of its exchanges. (The
-    /// first round of a sort may bring keys that the rank leaves to another one.)
+    /// Spoils what one rank is told: in its gather of this number, or the last word of each round of its exchanges.
+    /// (The first key of a round may be one that the rank cuts off, because it is another rank's.)
     struct Spoiled<'a> {
         group: &'a dyn Group,
         gather: Option<u32>,
