@@ -44,6 +44,7 @@ const FAMILIES: &[&str] = &[
     "scan",
     "select",
     "top-k",
+    "top-k",
     "histogram",
     "radix",
     "merge",

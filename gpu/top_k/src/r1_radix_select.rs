@@ -1,4 +1,4 @@
-//! # Top k by radix select
+//! # Top k, radix select
 //!
 //! **Idea.** Count how often each value of the keys' top digit occurs. Add the counts from the largest value down:
 //! where the sum reaches k lies the threshold, so its top digit is known. Count the next digit, only of the keys with

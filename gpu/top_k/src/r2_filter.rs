@@ -1,4 +1,4 @@
-//! # Top k, filtering as one reads
+//! # Top k, a filter while reading
 //!
 //! **Idea.** When a pass knows a digit more, each key that it reads is one of three: above the known digits, so it
 //! belongs to the result and is written; below, so it is dropped; or it agrees, so it stays a candidate. The pass
