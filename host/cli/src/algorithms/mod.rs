@@ -65,6 +65,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("selects and partitions", kernels::selections::kernels::KERNELS),
     ("combines runs of equal keys", kernels::selections::by_key::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
+    ("copies from the memory of other GPUs", kernels::exchange::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
     ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
 ];
