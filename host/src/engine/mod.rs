@@ -368,7 +368,8 @@ impl Engine {
         self.0.info.multiprocessors
     }
 
-    /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one.
+    /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one. On a
+    /// GPU the new stream's blocks start before those of this one that wait to start.
     ///
     /// # Errors
     /// [`Error::Cuda`] if the driver refuses a stream.
