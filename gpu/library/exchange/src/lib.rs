@@ -1,20 +1,19 @@
 //! # Exchange
 //!
-//! What a device of a group runs to fetch what several others send it: one kernel that copies from the memory of all
-//! of them at once.
+//! A kernel that copies from the memory of several GPUs at once. In each round of an exchange, every GPU of a group
+//! pulls the pieces that its peers send it by one launch.
 //!
-//! **Why not the copy engines.** Between two GPUs they are faster. Copies out of one GPU run one after the other,
-//! however, in the order in which its peers have asked for them: with three peers and more each waits for the others.
+//! **Why not copy engines.** Copies out of one GPU run one at a time, in the order in which its peers enqueued them. With
+//! three peers or more, a GPU waits for copies of the others while its own link is idle.
 //!
-//! **What bounds it.** A load from a peer takes microseconds, so that many bytes have to be under way. A block has up to
-//! 64 KiB: [`LOADS`] loads of 16 bytes in each thread. Few blocks are enough for the connection, and the others
-//! of the device have the rest of the SMs.
+//! **Bottleneck.** The latency of a load from a peer. To hide it, a block has up to 64 KiB in flight: [`LOADS`] loads of
+//! 16 bytes per thread. A few blocks saturate the link and leave the other SMs to the kernels of the algorithm.
 //!
-//! **All peers at once.** Every block copies a part of every piece, and begins with another piece than the block before
-//! it. So pieces of different lengths take no longer than others with as many bytes, and all blocks end together.
+//! **All peers at once.** Every block copies a part of every piece, and starts with another piece than its neighbour. So
+//! pieces may differ in length, and all blocks finish at about the same time.
 //!
-//! **Alignment.** Loads have 16 bytes, except for at most six words at the ends of a piece. Stores have 16 bytes where
-//! the piece keeps its place within 16 bytes, and four otherwise.
+//! **Alignment.** All loads have 16 bytes, except for at most six words at the ends of a piece. Stores have 16 bytes if
+//! both ends of the piece have the same offset within 16 bytes, and 4 bytes otherwise.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
@@ -35,21 +34,20 @@ pub const BLOCKS: u32 = 24;
 /// Most pieces of a launch.
 pub const PIECES: usize = 7;
 
-/// Loads that a thread has under way.
+/// Loads that a thread has in flight.
 pub const LOADS: usize = 4;
 
-/// Packs from one load of a thread's to that behind its last.
+/// Packs that a block copies per iteration.
 const STEP: u32 = LOADS as u32 * THREADS;
 
 /// Words of a pack.
 const PACK: u32 = <u32 as Scalar>::PACK;
 
-/// A piece: where its words are, and where they go to. Both views have the same length.
+/// A piece: its source and its destination, of the same length.
 pub type Piece = (Global<u32>, Global<u32>);
 
-/// Copies pieces, each from the first view of its two to the second. Those that are not empty come first, and no two
-/// overlap.
-// The blocks of another kernel have half of the registers.
+/// Copies pieces. Empty ones come last, and no two overlap.
+// Two blocks per SM limit a thread to 32 registers: half of an SM's registers stay free for blocks of other kernels.
 #[kernel(max_threads = THREADS, min_blocks = 2)]
 #[allow(clippy::too_many_arguments, reason = "two views for each piece")]
 pub fn exchange_pull(
@@ -115,7 +113,7 @@ fn copy_part(from: Global<u32>, to: Global<u32>) {
     if first >= end {
         return;
     }
-    // What is left for this thread begins at its next pack, so that the places of its loads are constants.
+    // The views begin at the thread's next pack, so that the indices of its loads are constants: fewer registers.
     let rest = |of: Global<u32>, skipped: u32, packs: u32| of.slice(skipped, packs * PACK);
     let mut left = end - first;
     let (mut from, mut to) = (rest(from, head + first * PACK, left), rest(to, head + first * PACK, left));
@@ -141,21 +139,19 @@ fn copy_part(from: Global<u32>, to: Global<u32>) {
     }
 }
 
-/// The geometry and the arguments of a launch of [`exchange_pull`]. Empty pieces are left out.
+/// Geometry and arguments of a launch of [`exchange_pull`]. Empty pieces may be anywhere.
 ///
 /// # Panics
-/// If there are more than [`PIECES`], or the views of a piece have different lengths.
+/// If there are none or more than [`PIECES`], or the views of a piece have different lengths.
 #[cfg(not(target_os = "cuda"))]
 pub fn pull(pieces: &[Piece]) -> (Geometry, <exchange_pull as simt::Kernel>::Args) {
     assert!(pieces.iter().all(|(from, to)| from.len() == to.len()), "a piece has as many words at both ends");
-    let there = || pieces.iter().copied().filter(|(from, _)| !from.is_empty());
-    assert!(there().count() <= PIECES, "{} pieces are too many for a launch", there().count());
-    let longest = there().map(|(from, _)| from.len()).max().unwrap_or(0);
+    let mut there = pieces.iter().filter(|(from, _)| !from.is_empty());
+    let longest = there.clone().map(|(from, _)| from.len()).max().unwrap_or(0);
+    let none = pieces[0].0.slice(0, 0);
+    let [a, b, c, d, e, f, g] = [(); PIECES].map(|()| there.next().copied().unwrap_or((none, none)));
+    assert!(there.next().is_none(), "{} pieces are too many for a launch", pieces.len());
     let blocks = longest.div_ceil(THREADS * PACK).min(BLOCKS);
-    // SAFETY: nothing is accessed through a view of no elements.
-    let none = || unsafe { Global::from_raw(std::ptr::dangling_mut(), 0) };
-    let mut all = there().chain(std::iter::repeat_with(|| (none(), none())));
-    let [a, b, c, d, e, f, g] = std::array::from_fn(|_| all.next().unwrap_or_else(|| (none(), none())));
     let args = (a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1, e.0, e.1, f.0, f.1, g.0, g.1);
     (Geometry::linear(blocks, THREADS), args)
 }
