@@ -313,7 +313,7 @@ fn bytes_that_are_no_words_are_copied() {
         let bytes: Vec<u8> = (0..96).map(|i| (100 * group.rank() + i) as u8).collect();
         let (from, to, stream) = (engine.upload(&bytes)?, engine.alloc::<u8>(96)?, engine.second_stream()?);
         // Of each rank so many bytes from there on, to another place.
-        let mut moves = |at: [usize; 2], bytes: usize| -> Result<String> {
+        let moves = |at: [usize; 2], bytes: usize| -> Result<String> {
             to.fill(7)?;
             let part = |at: usize| (0..3).map(|rank| 32 * rank + at..32 * rank + at + bytes).collect();
             let rounds = [Round { sends: part(at[0]), receives: part(at[1]) }];
