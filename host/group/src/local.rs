@@ -27,8 +27,8 @@ pub struct Local {
     engine: Engine,
 }
 
-/// Fewest peers whose memory is read in a round that a kernel is faster for than copy engines: copies out of one GPU run
-/// one after the other, in the order in which its peers have asked for them.
+/// Fewest peers in a round for which a kernel is faster than copy engines: copies out of one GPU run one at a time, in
+/// the order in which its peers enqueued them.
 const PULLED_FROM: usize = 2;
 
 /// What a rank fetches from another one in a round.

@@ -3,14 +3,14 @@
 //! A kernel that copies from the memory of several GPUs at once. In each round of an exchange, every GPU of a group
 //! pulls the pieces that its peers send it by one launch.
 //!
-//! **Why not copy engines.** Copies out of one GPU run one at a time, in the order in which its peers enqueued them. With
-//! three peers or more, a GPU waits for copies of the others while its own link is idle.
+//! **Why not copy engines.** Copies out of one GPU run one at a time, in the order in which its peers enqueued them. So
+//! with several peers a GPU waits for the copies of others.
 //!
-//! **Bottleneck.** The latency of a load from a peer. To hide it, a block has up to 64 KiB in flight: [`LOADS`] loads of
-//! 16 bytes per thread. A few blocks saturate the link and leave the other SMs to the kernels of the algorithm.
+//! **Bottleneck.** The latency of a load from a peer. To hide it, a block has up to 64 KiB in flight: [`LOADS`] loads
+//! of 16 bytes per thread. A few blocks saturate the link and leave the other SMs to the kernels of the algorithm.
 //!
-//! **All peers at once.** Every block copies a part of every piece, and starts with another piece than its neighbour. So
-//! pieces may differ in length, and all blocks finish at about the same time.
+//! **All peers at once.** Every block copies a part of every piece, and starts with another piece than its neighbour.
+//! So pieces may differ in length, and all blocks finish at about the same time.
 //!
 //! **Alignment.** All loads have 16 bytes, except for at most six words at the ends of a piece. Stores have 16 bytes if
 //! both ends of the piece have the same offset within 16 bytes, and 4 bytes otherwise.

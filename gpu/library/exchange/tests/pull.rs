@@ -73,7 +73,8 @@ fn shapes(pieces: usize, seed: u64) -> Vec<Shape> {
     let shape = |piece: usize| {
         let bits = random(seed << 8 | piece as u64);
         let lengths = [0, 1, 6, 4093, 40_000, STEP + 13, 3 * STEP + 1];
-        (lengths[(bits % 7) as usize] + (bits >> 8) as usize % 5 * (bits % 7 > 0) as usize, [bits >> 16, bits >> 18])
+        let n = lengths[(bits % 7) as usize];
+        (if n == 0 { 0 } else { n + (bits >> 8) as usize % 5 }, [bits >> 16, bits >> 18])
     };
     (0..pieces).map(shape).map(|(n, off)| (n, off.map(|off| off as usize % 4))).collect()
 }
