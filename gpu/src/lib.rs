@@ -11,6 +11,7 @@ pub use rungs_bubble as bubble;
 pub use rungs_common::rung;
 pub use rungs_common::{aligned, encode, keys, operator, order, places, state, transform, verify, wait};
 pub use rungs_cubes as cubes;
+pub use rungs_exchange as exchange;
 pub use rungs_histogram as histogram;
 pub use rungs_matmul as matmul;
 pub use rungs_merge as merge;

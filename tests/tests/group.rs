@@ -9,7 +9,9 @@ use rungs::{Error, Result};
 use rungs_group::product::{Multiplier, bounds};
 use rungs_group::profile::{GroupProfile, profile};
 use rungs_group::sort::{SortRung, Sorter};
-use rungs_group::{self as group, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total};
+use rungs_group::{
+    self as group, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total, Transport,
+};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::sorts::pieces::{Bits, Pieces};
@@ -29,6 +31,11 @@ fn simulators(size: usize) -> Vec<DeviceChoice> {
 /// The same with little patience.
 fn hasty() -> Settings {
     Settings { timeout: Duration::from_millis(300), ..Settings::default() }
+}
+
+/// The same with data that moves in another way.
+fn by(transport: Transport) -> Settings {
+    Settings { transport, ..Settings::default() }
 }
 
 /// The parts of `n` elements for so many ranks: equal ones, all at one rank, or of many lengths, with empty ones.
@@ -64,7 +71,7 @@ fn sorts<T: Total<Word: KeyWord + Pieces>>(
     distribution: &Distribution,
     rung: SortRung,
 ) -> usize {
-    sorts_by::<T>(n, lengths, distribution, rung, None)
+    sorts_by::<T>(n, lengths, distribution, rung, None, Transport::Suited)
 }
 
 /// Sorts with buckets that are told apart by these bits, if any are given.
@@ -74,12 +81,13 @@ fn sorts_by<T: Total<Word: KeyWord + Pieces>>(
     distribution: &Distribution,
     rung: SortRung,
     bits: Option<Bits>,
+    transport: Transport,
 ) -> usize {
     let keys: Vec<T> = distribution.keys(n as u64, 7).unwrap();
     let want = sorted(&T::wrap(keys.clone()));
     let input = parts(&keys, lengths);
     let taken = AtomicUsize::new(0);
-    let output = group::run(&simulators(lengths.len()), |group, engine| {
+    let output = group::run_with(&simulators(lengths.len()), by(transport), |group, engine| {
         let mut vec = ShardedVec::from_slice(group, engine, &input[group.rank()])?;
         let mut sorter = Sorter::new(group, engine)?.with_rounds(3);
         if let Some(bits) = bits {
@@ -136,6 +144,18 @@ fn sorts_of_every_type() {
     }
 }
 
+#[test]
+fn sorts_whose_keys_a_kernel_fetches() {
+    let (uniform, kernel) = (&Distribution::Uniform, Transport::Kernel);
+    for (size, which) in [(2, 0), (3, 3), (5, 2), (9, 0)] {
+        let lengths = &shares(20_011, size)[which];
+        sorts_by::<u32>(20_011, lengths, uniform, SortRung::Whole, None, kernel);
+        assert_eq!(sorts_by::<u32>(20_011, lengths, uniform, SortRung::Ranges, None, kernel), 2 * size, "{lengths:?}");
+    }
+    sorts_by::<f64>(5003, &shares(5003, 3)[0], &Distribution::Special, SortRung::Whole, None, kernel);
+    sorts_by::<u64>(9001, &shares(9001, 4)[0], uniform, SortRung::Ranges, None, kernel);
+}
+
 /// Sorts that exchange ranges: how many of the sorts of all ranks did.
 fn sorts_by_ranges<T: Total<Word: KeyWord + Pieces>>(
     n: usize,
@@ -175,10 +195,11 @@ fn ranges_of_more_keys_than_a_test_has() {
     let bits = Some(Bits::by(4, 3, true));
     for name in ["uniform", "special", "sorted", "few"] {
         let distribution: Distribution = name.parse().unwrap();
-        sorts_by::<f32>(20_011, &shares(20_011, 2)[0], &distribution, SortRung::Ranges, bits);
+        sorts_by::<f32>(20_011, &shares(20_011, 2)[0], &distribution, SortRung::Ranges, bits, Transport::Suited);
     }
     let lengths = &shares(20_011, 2)[0];
-    assert_eq!(sorts_by::<u64>(20_011, lengths, &Distribution::Uniform, SortRung::Ranges, bits), 4);
+    let (distribution, rung) = (&Distribution::Uniform, SortRung::Ranges);
+    assert_eq!(sorts_by::<u64>(20_011, lengths, distribution, rung, bits, Transport::Suited), 4);
 }
 
 #[test]
@@ -240,8 +261,10 @@ fn reductions_and_scans() {
 
 #[test]
 fn every_rank_gets_what_the_others_send() {
-    for size in RANKS {
-        let moved = group::run(&simulators(size), |group, engine| {
+    // Nine have more peers than a launch has pieces.
+    let by_copies = RANKS.map(|size| (size, Transport::Suited));
+    for (size, transport) in by_copies.into_iter().chain([2, 3, 8, 9].map(|size| (size, Transport::Kernel))) {
+        let moved = group::run_with(&simulators(size), by(transport), |group, engine| {
             let me = group.rank();
             // Rank r sends rank p, in round i, (r + p + i) % 3 words.
             let length = |from: usize, to: usize, round: usize| 4 * ((from + to + round) % 3);
@@ -275,10 +298,44 @@ fn every_rank_gets_what_the_others_send() {
             let mut got = to.download()?;
             got.truncate(end / 4);
             assert_eq!(got, want);
+            let told = if transport == Transport::Kernel { "pull kernels" } else { "memory of the host" };
+            assert_eq!(group.transport(), told);
             Ok(())
         });
         moved.unwrap();
     }
+}
+
+/// A kernel moves words: whatever else comes is copied, and a report says so.
+#[test]
+fn bytes_that_are_no_words_are_copied() {
+    let done = group::run_with(&simulators(3), by(Transport::Kernel), |group, engine| {
+        let bytes: Vec<u8> = (0..96).map(|i| (100 * group.rank() + i) as u8).collect();
+        let (from, to, stream) = (engine.upload(&bytes)?, engine.alloc::<u8>(96)?, engine.second_stream()?);
+        // Of each rank so many bytes from there on, to another place.
+        let moves = |at: [usize; 2], bytes: usize| -> Result<String> {
+            to.fill(7)?;
+            let part = |at: usize| (0..3).map(|rank| 32 * rank + at..32 * rank + at + bytes).collect();
+            let rounds = [Round { sends: part(at[0]), receives: part(at[1]) }];
+            group.exchange(&Exchange { stream: &stream, from: &from, to: &to, rounds: &rounds }, &mut |_| Ok(()))?;
+            let mut want = vec![7; 96];
+            for rank in 0..3 {
+                for i in 0..bytes {
+                    want[32 * rank + at[1] + i] = (100 * rank + 32 * group.rank() + at[0] + i) as u8;
+                }
+            }
+            assert_eq!(to.download()?, want);
+            Ok(group.transport().into())
+        };
+        assert_eq!(moves([0, 1], 8)?, "memory of the host");
+        assert_eq!(moves([2, 4], 8)?, "memory of the host");
+        assert_eq!(moves([4, 4], 9)?, "memory of the host");
+        assert_eq!(moves([4, 16], 12)?, "pull kernels and memory of the host");
+        Ok(())
+    });
+    done.unwrap();
+    let unused = group::run_with(&simulators(2), by(Transport::Kernel), |group, _| Ok(group.transport().to_owned()));
+    assert_eq!(unused.unwrap(), ["pull kernels"; 2]);
 }
 
 /// A rank that is early at the next exchange does not keep those that are late at the end of this one.
@@ -809,6 +866,23 @@ fn a_profile_has_the_tracks_of_all_ranks() {
 }
 
 /// Each rank is told a total of every other one, and the panels of a product come from one rank after the other.
+#[test]
+fn a_profile_has_what_a_kernel_fetches() {
+    let profiles = group::run_with(&simulators(3), by(Transport::Kernel), |group, engine| {
+        let (from, to, stream) = (engine.upload(&[1u32; 12])?, engine.alloc::<u32>(12)?, engine.second_stream()?);
+        let part = || (0..3).map(|rank| 16 * rank..16 * rank + 16).collect();
+        let rounds = [Round { sends: part(), receives: part() }];
+        let exchange = Exchange { stream: &stream, from: &from, to: &to, rounds: &rounds };
+        Ok(profile(group, engine, || group.exchange(&exchange, &mut |_| Ok(())))?.1)
+    });
+    for rank in 0..3 {
+        let [own, pulled] = track(&profiles.as_ref().unwrap()[0], rank, "stream 2") else { panic!("two entries") };
+        assert_eq!((&*own.name, own.size), ("[DtoD]", Some(16)));
+        assert_eq!((&*pulled.name, pulled.size, pulled.peer), ("[pull]", Some(32), None));
+        assert!(pulled.throughput_gbs.unwrap() > 0.0);
+    }
+}
+
 #[test]
 fn a_profile_tells_reductions_and_products_by_their_bytes() {
     const SIDE: usize = 192;

@@ -157,14 +157,16 @@ unsafe impl Send for OwnStream {}
 unsafe impl Sync for OwnStream {}
 
 impl OwnStream {
-    /// A stream that waits for the legacy default stream, and that stream for it.
+    /// A stream that waits for the legacy default stream, and that stream for it. Where kernels of several streams have
+    /// blocks to start, those of the stream with the lowest priority number go first; 0 is the default, and the driver
+    /// takes the nearest number that the GPU has.
     ///
     /// # Errors
     /// The driver's status: of this call, or of a kernel that failed before it.
-    pub fn new() -> Result<Self, Status> {
+    pub fn new(priority: i32) -> Result<Self, Status> {
         let mut stream = ptr::null_mut();
-        // SAFETY: the call writes one handle; 0 and 0 are the default flag and priority.
-        Status::check(unsafe { cuStreamCreateWithPriority(&mut stream, 0, 0) })?;
+        // SAFETY: the call writes one handle; 0 is the default flag.
+        Status::check(unsafe { cuStreamCreateWithPriority(&mut stream, 0, priority) })?;
         Ok(Self(stream))
     }
 

@@ -44,7 +44,7 @@ fn work() {
         // SAFETY: the context is held.
         let _current = unsafe { Current::enter(context.handle()) }.unwrap();
         assert_eq!((Device::current(), objects::memory_info()), (Ok(device), Ok((1 << 36, 1 << 36))));
-        let stream = OwnStream::new().unwrap();
+        let stream = OwnStream::new(0).unwrap();
         // SAFETY: text.
         let module = unsafe { Module::load(c"text") }.unwrap();
         let function = module.function("kernel").unwrap();

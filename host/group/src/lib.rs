@@ -23,7 +23,7 @@
 //!
 //! | group | ranks | small data | large data |
 //! | --- | --- | --- | --- |
-//! | [`Local`] | threads of one process, a device each | memory of the process | copies between the devices |
+//! | [`Local`] | threads of one process, a device each | memory of the process | copies, or loads of a kernel |
 //! | [`Nccl`] | processes or threads, a GPU each | TCP, or memory of the process | NCCL |
 //!
 //! An error of one rank is an error of all: a rank that fails says so ([`Group::abort`], which [`run`] calls), a rank
@@ -193,9 +193,14 @@ impl dyn Group + '_ {
 /// How data moves between GPUs of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// The GPUs' copy engines.
+    /// A kernel where it reads the memory of two other GPUs or more at once, and otherwise copy engines, which are
+    /// faster then and leave the SMs to other kernels. Simulators copy by the host.
     #[default]
+    Suited,
+    /// The GPUs' copy engines, whatever their number.
     Copies,
+    /// A kernel, whatever the number of GPUs, and also on simulators.
+    Kernel,
     /// NCCL.
     Nccl,
 }
@@ -240,8 +245,8 @@ pub fn run_with<R: Send>(
         // Opened before the first meeting, and a failure is told there: no rank waits for one that has no device.
         let member = Engine::open(device).and_then(|engine| {
             let group: Box<dyn Group> = match settings.transport {
-                Transport::Copies => Box::new(Local::new(seat, &engine)?),
                 Transport::Nccl => Box::new(Nccl::new(Box::new(seat), &engine)?),
+                transport => Box::new(Local::new(seat, &engine, transport)?),
             };
             // The failure is told first: a group that has failed is left in another way.
             work(&*group, &engine).inspect_err(|error| group.abort(&error.to_string()))

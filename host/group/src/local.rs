@@ -1,10 +1,13 @@
-//! A group of threads of one process: simulators, or GPUs whose copy engines reach each other's memory.
+//! A group of threads of one process: simulators, or GPUs that reach each other's memory.
 
 use super::meeting::{Meeting, Purpose, Reading, failed_text};
-use super::{Exchange, Group, Seat, noted_meeting};
-use rungs::engine::{Engine, What};
+use super::{Exchange, Group, Seat, Transport, noted_meeting};
+use rungs::engine::cuda::CudaError;
+use rungs::engine::{Engine, Geometry, What};
 use rungs::error::{Error, Result};
-use simt::sim;
+use rungs_kernels::exchange::{BLOCKS, PIECES, THREADS, exchange_pull, pull};
+use simt::{Global, Kernel, sim};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
@@ -15,56 +18,110 @@ pub struct Local {
     seat: Seat,
     /// The context of each rank's GPU; null for a simulator.
     contexts: Vec<*mut c_void>,
-    transport: &'static str,
+    /// What copies data where no kernel does, for reports.
+    copies: &'static str,
+    /// Of how many peers at least a kernel fetches what they send in a round; nothing if none does.
+    pulled_from: Option<usize>,
+    /// Whether data of peers has been fetched by a kernel, and by copies.
+    fetched: Cell<[bool; 2]>,
     engine: Engine,
 }
 
+/// Fewest peers in a round for which a kernel is faster than copy engines: copies out of one GPU run one at a time, in
+/// the order in which its peers enqueued them.
+const PULLED_FROM: usize = 2;
+
+/// What a rank fetches from another one in a round.
+#[derive(Clone, Copy)]
+struct Piece {
+    peer: usize,
+    from: usize,
+    to: usize,
+    bytes: usize,
+}
+
+impl Piece {
+    /// Both ends as a kernel's arguments; nothing if they are not whole words, or too many for a view.
+    fn views(&self) -> Option<(Global<u32>, Global<u32>)> {
+        const WORD: usize = size_of::<u32>();
+        let words = u32::try_from(self.bytes / WORD).ok()?;
+        // SAFETY: the addresses are whole words by the test below, and the maker of the piece knows the memory.
+        let view = |address: usize| unsafe { Global::from_raw(address as *mut u32, words) };
+        let whole = [self.from, self.to, self.bytes].iter().all(|number| number.is_multiple_of(WORD));
+        whole.then(|| (view(self.from), view(self.to)))
+    }
+}
+
 impl Local {
-    /// The rank that has this seat, with its device. All ranks call it.
+    /// The rank that has this seat, with its device. All ranks call it. NCCL as a transport is that of another group,
+    /// and taken for the default here.
     ///
     /// # Errors
     /// [`Error::Usage`] for a group of GPUs and simulators; [`Error::Group`] if another rank failed;
     /// [`Error::Cuda`] if the driver refuses access to a GPU's memory for another reason than that there is no way to
     /// it, in which case copies go through the host.
-    pub fn new(seat: Seat, engine: &Engine) -> Result<Self> {
+    pub fn new(seat: Seat, engine: &Engine, transport: Transport) -> Result<Self> {
         let own = engine.as_cuda().map_or(ptr::null_mut(), |cuda| cuda.context_handle());
-        Self::with_access(seat, engine, own, |peer| match engine.as_cuda() {
+        let access = |peer| match engine.as_cuda() {
             // SAFETY: the peer's engine lives as long as its call of this function, which waits for this one.
             Some(cuda) => Ok(unsafe { cuda.let_access_peer(peer) }?),
             None => Ok(true),
+        };
+        Self::with_access(seat, engine, transport, own, access, || {
+            // Compiled here, and not in the first exchange.
+            let geometry = Geometry::linear(BLOCKS, THREADS);
+            match engine.as_cuda().map(|cuda| cuda.prepare(exchange_pull::NAME, &geometry)) {
+                None | Some(Ok(())) => Ok(true),
+                // An engine that was opened with kernels of another crate alone.
+                Some(Err(CudaError::NoKernel { .. })) => Ok(false),
+                Some(Err(error)) => Err(error.into()),
+            }
         })
     }
 
-    /// The rank whose device has this context, and asks for access to the memory of each peer's by `access`.
+    /// The rank whose device has this context, asks for access to the memory of each peer's by `access`, and whether it
+    /// has the kernel by `kernel`.
     fn with_access(
         seat: Seat,
         engine: &Engine,
+        transport: Transport,
         own: *mut c_void,
         mut access: impl FnMut(*mut c_void) -> Result<bool>,
+        mut kernel: impl FnMut() -> Result<bool>,
     ) -> Result<Self> {
+        let pulled_from = match transport {
+            Transport::Copies => None,
+            Transport::Kernel => Some(1),
+            // The host copies faster than a simulated kernel does.
+            Transport::Suited | Transport::Nccl => (!own.is_null()).then_some(PULLED_FROM),
+        };
+        let pulled_from = pulled_from.filter(|peers| *peers < seat.size());
         // A context that others may ask for access to has to live until none of them does so any more, also if this
         // rank fails.
         let reading = seat.read();
-        let met = Self::meet_all(&seat, own, &mut access);
+        let met = Self::meet_all(&seat, own, &mut access, &mut || Ok(pulled_from.is_some() && kernel()?));
         drop(reading);
         if met.is_err() {
             seat.wait_for_readers();
         }
-        let (contexts, direct) = met?;
-        let transport = match (own.is_null(), direct) {
+        let (contexts, [direct, kernel]) = met?;
+        let copies = match (own.is_null(), direct) {
             (true, _) => "memory of the host",
             (false, true) => "copy engines",
             (false, false) => "copies through the host",
         };
-        Ok(Self { seat, contexts, transport, engine: engine.clone() })
+        let pulled_from = pulled_from.filter(|_| direct && kernel);
+        Ok(Self { seat, contexts, copies, pulled_from, fetched: Cell::default(), engine: engine.clone() })
     }
 
-    /// The contexts of all ranks, and whether each has access to the memory of the others: all say the same.
+    /// The contexts of all ranks, and whether each has access to the memory of the others, and the kernel: all say the
+    /// same.
     fn meet_all(
         seat: &Seat,
         own: *mut c_void,
         access: &mut dyn FnMut(*mut c_void) -> Result<bool>,
-    ) -> Result<(Vec<*mut c_void>, bool)> {
+        kernel: &mut dyn FnMut() -> Result<bool>,
+    ) -> Result<(Vec<*mut c_void>, [bool; 2])> {
         let all = seat.meet(Purpose::Contexts, (own as usize).to_ne_bytes().to_vec())?;
         let context = |bytes: &Vec<u8>| usize::from_ne_bytes(std::array::from_fn(|i| bytes[i])) as *mut c_void;
         let contexts: Vec<_> = all.iter().map(context).collect();
@@ -73,16 +130,17 @@ impl Local {
         }
         let peers = || contexts.iter().copied().filter(|&peer| peer != own);
         let direct: Result<bool> = peers().try_fold(true, |direct, peer| Ok(access(peer)? && direct));
-        // No access and a failure are told alike, so that no rank goes on as if another one had joined.
-        let told = match &direct {
-            Ok(direct) => vec![u8::from(*direct)],
+        let can = direct.and_then(|direct| Ok([direct, kernel()?]));
+        // What a rank cannot do and a failure are told alike, so that no rank goes on as if another one had joined.
+        let told = match &can {
+            Ok(can) => can.map(u8::from).to_vec(),
             Err(error) => failed_text(seat.rank(), &error.to_string()).into_bytes(),
         };
         let all = seat.meet(Purpose::Done, told)?;
-        direct?;
-        match all.iter().find(|told| told.len() > 1) {
+        can?;
+        match all.iter().find(|told| told.len() > 2) {
             Some(why) => Err(Error::Group(String::from_utf8_lossy(why).into_owned())),
-            None => Ok((contexts, all.iter().all(|direct| direct[0] == 1))),
+            None => Ok((contexts, [0, 1].map(|i| all.iter().all(|can| can[i] == 1)))),
         }
     }
 }
@@ -105,7 +163,14 @@ impl Group for Local {
     }
 
     fn transport(&self) -> &str {
-        self.transport
+        let [pulled, copied] = self.fetched.get();
+        let pulls = pulled || !copied && self.pulled_from.is_some();
+        match (pulls, copied, self.copies) {
+            (false, ..) => self.copies,
+            (true, false, _) => "pull kernels",
+            (true, true, "copy engines") => "pull kernels and copy engines",
+            (true, true, _) => "pull kernels and memory of the host",
+        }
     }
 
     fn all_gather_bytes(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
@@ -115,6 +180,13 @@ impl Group for Local {
     fn exchange(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         let start = Instant::now();
         exchange.check(self.size())?;
+        let context = |engine: &Engine| engine.as_cuda().map(|cuda| cuda.context_handle());
+        if [exchange.stream, exchange.from.engine()].iter().any(|engine| context(engine) != context(&self.engine)) {
+            // Only of that one have ranks access to each other's memory.
+            return Err(Error::Usage(
+                "an exchange is between buffers of the devices that the group was made of".into(),
+            ));
+        }
         exchange.from.engine().synchronize()?;
         let mut reads =
             Reads { seat: &self.seat, stream: exchange.stream, reading: Some(self.seat.read()), met: false };
@@ -161,6 +233,7 @@ impl Local {
         let offers: Vec<Vec<usize>> =
             self.seat.meet(Purpose::Offers, offer(exchange))?.iter().map(|bytes| words(bytes)).collect();
         let copied = exchange.rounds.iter().enumerate().try_for_each(|(i, round)| {
+            let mut pieces = vec![];
             // Each rank begins with another one, so that none is asked by all at once.
             for peer in (0..size).map(|k| (me + k) % size) {
                 let to = &round.receives[peer];
@@ -174,42 +247,64 @@ impl Local {
                     let why = format!("rank {peer} sends {sent} bytes to rank {me}, which expects {expected}");
                     return Err(Error::Usage(why));
                 }
-                if to.is_empty() {
-                    continue;
+                if !to.is_empty() {
+                    let (from, at) = (offers[peer][0] + begin, exchange.to.address() as usize + to.start);
+                    pieces.push(Piece { peer, from, to: at, bytes: to.len() });
                 }
-                let (from, bytes) = (offers[peer][0] + begin, to.len());
-                let what = match peer == me {
-                    true => What::Copy { direction: "DtoD", bytes },
-                    false => What::Exchange { name: "PtoP", peer: Some(peer), sent: 0, received: bytes },
-                };
-                // SAFETY: the range is inside the peer's memory, as its own check has found, and the peer neither
-                // frees nor writes it before this rank has ceased to read.
-                exchange.stream.logged(what, || unsafe { self.fetch(exchange, to.start, from, peer, bytes) })?;
             }
+            // SAFETY: each range is inside a rank's memory, as its own check has found, and nobody frees or writes what
+            // is read before this rank has ceased to read.
+            unsafe { self.fetch(exchange.stream, &pieces) }?;
             after(i)
         });
         copied.and(exchange.stream.synchronize())
     }
 
-    /// Copies `bytes` bytes at an address of a peer's memory to those from `to` on of the memory that receives.
+    /// Fetches pieces of a round, those of peers by one kernel if that suits them.
     ///
     /// # Safety
-    /// The bytes are the peer's, and stay as they are until the stream has come past the copy.
-    unsafe fn fetch(&self, exchange: &Exchange<'_>, to: usize, from: usize, peer: usize, bytes: usize) -> Result<()> {
-        let to = exchange.to.address().wrapping_add(to);
-        match exchange.stream.as_cuda() {
+    /// The memory at both ends of each piece is there, and stays as it is until the stream has come past this.
+    unsafe fn fetch(&self, stream: &Engine, pieces: &[Piece]) -> Result<()> {
+        let (own, peers): (Vec<Piece>, Vec<Piece>) = pieces.iter().partition(|piece| piece.peer == self.rank());
+        let are_enough = self.pulled_from.is_some_and(|least| peers.len() >= least);
+        let views: Option<Vec<_>> = if are_enough { peers.iter().map(Piece::views).collect() } else { None };
+        let [pulled, copied] = self.fetched.get();
+        self.fetched.set([pulled || views.is_some(), copied || views.is_none() && !peers.is_empty()]);
+        let to_copy = if views.is_some() { &own } else { pieces };
+        // SAFETY: as the caller says.
+        to_copy.iter().try_for_each(|piece| unsafe { self.copy_piece(stream, piece) })?;
+        for (pieces, views) in peers.chunks(PIECES).zip(views.unwrap_or_default().chunks(PIECES)) {
+            let received = pieces.iter().map(|piece| piece.bytes).sum();
+            let (geometry, args) = pull(views);
+            let what = What::Exchange { name: "pull", peer: None, sent: 0, received };
+            // SAFETY: as the caller says; this GPU has access to the memory of all peers.
+            stream.logged(what, || unsafe { stream.launch_on_others(exchange_pull, geometry, args) })?;
+        }
+        Ok(())
+    }
+
+    /// Copies a piece.
+    ///
+    /// # Safety
+    /// As for [`Local::fetch`].
+    unsafe fn copy_piece(&self, stream: &Engine, piece: &Piece) -> Result<()> {
+        let Piece { peer, from, to, bytes } = *piece;
+        let what = match peer == self.rank() {
+            true => What::Copy { direction: "DtoD", bytes },
+            false => What::Exchange { name: "PtoP", peer: Some(peer), sent: 0, received: bytes },
+        };
+        stream.logged(what, || match stream.as_cuda() {
             Some(cuda) => {
                 // SAFETY: as the caller says.
                 Ok(unsafe { cuda.copy_from_peer(to as u64, (from as u64, self.contexts[peer]), bytes) }?)
             }
             None => {
-                // SAFETY: as the caller says; the memory that receives is another buffer, and was checked to be so
-                // long.
-                unsafe { ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
-                sim::host_wrote(to, bytes);
+                // SAFETY: as the caller says; the memory that receives is another buffer.
+                unsafe { ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+                sim::host_wrote(to as *const u8, bytes);
                 Ok(())
             }
-        }
+        })
     }
 }
 
@@ -227,12 +322,23 @@ mod tests {
 
     /// What each of three ranks says, each with a GPU of its own, where `access` decides by rank and peer.
     fn three(access: impl Fn(usize, usize) -> Result<bool> + Sync) -> Vec<Result<String>> {
-        let (seats, access) = (Seat::row(3, Duration::from_secs(20)), &access);
+        some(3, Transport::Suited, access, |_| Ok(true))
+    }
+
+    /// The same of so many ranks, where `kernel` decides which have the kernel.
+    fn some(
+        size: usize,
+        transport: Transport,
+        access: impl Fn(usize, usize) -> Result<bool> + Sync,
+        kernel: impl Fn(usize) -> Result<bool> + Sync,
+    ) -> Vec<Result<String>> {
+        let (seats, access, kernel) = (Seat::row(size, Duration::from_secs(20)), &access, &kernel);
         thread::scope(|scope| {
             let join = |(rank, seat): (usize, Seat)| {
                 scope.spawn(move || {
                     let (engine, own) = (Engine::simulator(), (rank + 1) as *mut c_void);
-                    let group = Local::with_access(seat, &engine, own, |peer| access(rank, peer as usize - 1));
+                    let access = |peer: *mut c_void| access(rank, peer as usize - 1);
+                    let group = Local::with_access(seat, &engine, transport, own, access, || kernel(rank));
                     group.map(|group| group.transport().to_owned())
                 })
             };
@@ -244,8 +350,14 @@ mod tests {
     #[test]
     fn all_ranks_agree_on_how_data_moves() {
         let all = |said: Vec<Result<String>>| said.into_iter().map(Result::unwrap).collect::<Vec<_>>();
-        assert_eq!(all(three(|_, _| Ok(true))), ["copy engines"; 3]);
+        assert_eq!(all(three(|_, _| Ok(true))), ["pull kernels"; 3]);
         assert_eq!(all(three(|rank, peer| Ok((rank, peer) != (2, 0)))), ["copies through the host"; 3]);
+        let of =
+            |size, transport, has: fn(usize) -> bool| all(some(size, transport, |_, _| Ok(true), |rank| Ok(has(rank))));
+        assert_eq!(of(3, Transport::Suited, |rank| rank != 1), ["copy engines"; 3]);
+        assert_eq!(of(3, Transport::Copies, |_| panic!("nobody asked for it")), ["copy engines"; 3]);
+        assert_eq!(of(2, Transport::Suited, |_| panic!("two need none")), ["copy engines"; 2]);
+        assert_eq!(of(2, Transport::Kernel, |_| true), ["pull kernels"; 2]);
     }
 
     #[test]

@@ -41,6 +41,9 @@ type Result<T> = std::result::Result<T, CudaError>;
 /// The address of an allocation of no bytes: aligned like any other, and never accessed.
 const NOWHERE: u64 = 256;
 
+/// The priority of streams that go before others: the highest that there is on any GPU so far.
+const FIRST: i32 = -5;
+
 /// A stream of one GPU, with the GPU's memory and kernels behind it. May be used from any thread.
 pub struct Cuda {
     stream: Strand,
@@ -131,7 +134,7 @@ impl Cuda {
         // And it stays so on this thread, for libraries that are handed addresses and the stream.
         context.set_current().map_err(|status| told("making the context current", status))?;
         let gpu = Gpu::with(properties, chosen, Handle(context.handle()), Some(context))?;
-        let stream = OwnStream::new().map_err(|status| told("making a stream", status))?;
+        let stream = OwnStream::new(0).map_err(|status| told("making a stream", status))?;
         Ok(Self::on(Strand::Own(stream), gpu))
     }
 
@@ -190,13 +193,14 @@ impl Cuda {
     }
 
     /// Another stream of the same GPU: it shares memory and kernels with this stream, and the work of the two is not
-    /// ordered.
+    /// ordered. Where both have blocks to start, this new one goes first: a short kernel that others wait for, such as
+    /// one that fetches from other GPUs, does not wait for all blocks of a long one.
     ///
     /// # Errors
     /// [`CudaError::Driver`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
         let _current = self.enter()?;
-        let stream = self.told(OwnStream::new(), || "making a stream")?;
+        let stream = self.told(OwnStream::new(FIRST), || "making a stream")?;
         Ok(Self::on(Strand::Own(stream), Arc::clone(&self.gpu)))
     }
 

@@ -70,8 +70,8 @@ impl Primary {
 pub struct OwnStream(Stream);
 
 impl OwnStream {
-    pub fn new() -> Result<Self, Status> {
-        told(Stream::new(StreamFlags::DEFAULT, None)).map(Self)
+    pub fn new(priority: i32) -> Result<Self, Status> {
+        told(Stream::new(StreamFlags::DEFAULT, Some(priority))).map(Self)
     }
 
     pub fn handle(&self) -> StreamHandle {

@@ -15,7 +15,7 @@ use cuda::Cuda;
 use simt::launcher::{self, Call, Device, Launcher, Memory, With};
 use simt::sim::{Check, LaunchError};
 use simt::tensor_map::{Described, Words};
-use simt::{Kernel, Scalar};
+use simt::{Kernel, Parameters, Scalar};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -368,7 +368,8 @@ impl Engine {
         self.0.info.multiprocessors
     }
 
-    /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one.
+    /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one. On a
+    /// GPU the new stream's blocks start before those of this one that wait to start.
     ///
     /// # Errors
     /// [`Error::Cuda`] if the driver refuses a stream.
@@ -440,6 +441,34 @@ impl Engine {
     /// the launch is refused or, on the simulator, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
         Ok(self.enqueue(&With::new(kernel, args), geometry)?)
+    }
+
+    /// Starts a kernel on memory that others may hold: other GPUs of the process, or other streams of this machine. An
+    /// empty grid is no work and not an error. Nothing is noted; [`Engine::logged`] does that.
+    ///
+    /// # Errors
+    /// As for [`Engine::launch`], which also looks whether the engine itself holds the memory of all views.
+    ///
+    /// # Safety
+    /// Each view among the arguments is of memory that kernels of this machine reach. Until the kernel has ended it
+    /// lives, nobody writes what the kernel accesses, and nobody else accesses what the kernel writes.
+    pub unsafe fn launch_on_others<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
+        if geometry.is_empty() {
+            return Ok(());
+        }
+        let call = With::new(kernel, args);
+        // SAFETY: the parameters are the call's; the views are as the caller says.
+        unsafe { self.enqueue_as_is(&call, &mut call.parameters(), geometry) }
+    }
+
+    /// # Safety
+    /// `parameters` are the call's; the views among them are of memory that the machine reaches while the kernel runs.
+    unsafe fn enqueue_as_is(&self, call: &dyn Call, parameters: &mut Parameters, geometry: Geometry) -> Result<()> {
+        match &self.0.backend {
+            // SAFETY: the parameters are those of the kernel, by its type; the views are as the caller says.
+            Backend::Cuda(cuda) => unsafe { Ok(cuda.launch(call.name(), &geometry, &mut parameters.pointers())?) },
+            Backend::Simulator(options) => Ok(simt::sim::enqueue(call, geometry, *options)?),
+        }
     }
 
     /// Refuses views that are not of a buffer of this engine: a view is copied freely and may outlive its buffer.
@@ -621,13 +650,8 @@ impl Launcher for Engine {
         let (kernel, mut parameters) = (call.name(), call.parameters());
         self.check_views(kernel, parameters.views())?;
         let start = self.recorded()?;
-        match &self.0.backend {
-            Backend::Cuda(cuda) => {
-                // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
-                unsafe { cuda.launch(kernel, &geometry, &mut parameters.pointers()) }.map_err(Error::from)?;
-            }
-            Backend::Simulator(options) => simt::sim::enqueue(call, geometry, *options).map_err(Error::from)?,
-        }
+        // SAFETY: the parameters are the call's, and views are of live buffers.
+        unsafe { self.enqueue_as_is(call, &mut parameters, geometry) }?;
         let views = || parameters.views().to_vec();
         Ok(self.note(start, || What::Launch { kernel, geometry, views: views() })?)
     }

@@ -69,6 +69,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("finds the largest keys", kernels::selections::top_k::kernels::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("multiplies matrices of fp8", kernels::products::fp8::KERNELS),
+    ("copies from the memory of other GPUs", kernels::exchange::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
     ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
 ];

@@ -106,7 +106,7 @@ fn links() -> Finding {
     let pairs = || (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b);
     let apart: Vec<_> = pairs().filter(|&(a, b)| !cuda::reaches(a, b).unwrap_or(false)).collect();
     match &apart[..] {
-        [] => Finding { what, found: true, detail: format!("all {count} by their copy engines"), advice: None },
+        [] => Finding { what, found: true, detail: format!("all {count}, without the host"), advice: None },
         apart => {
             let names: Vec<_> = apart.iter().map(|(a, b)| format!("{a} to {b}")).collect();
             let detail = format!("no way from {}: copies go through the host", names.join(", "));

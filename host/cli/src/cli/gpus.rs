@@ -46,9 +46,11 @@ pub(super) fn arguments() -> [Arg; 3] {
         Arg::new("transport")
             .long("transport")
             .value_name("TRANSPORT")
-            .help("How data moves between the GPUs of one process: copies (their copy engines) or nccl")
-            .value_parser(["copies", "nccl"])
-            .default_value("copies")
+            .help(
+                "How data moves between the GPUs of one process: copies (their copy engines), kernel (loads from the \
+                 memory of all others) or nccl [default: kernel from three GPUs on, and copies for two]",
+            )
+            .value_parser(["copies", "kernel", "nccl"])
             .requires("gpus"),
         Arg::new("patience")
             .long("patience")
@@ -86,8 +88,13 @@ pub(super) fn settings(matches: &ArgMatches) -> Result<Settings> {
         return Err(Error::Usage(format!("--patience is more than 0 and at most {LONGEST} seconds, not {seconds}")));
     }
     let timeout = Duration::from_secs_f64(seconds);
-    let nccl = matches.get_one::<String>("transport").is_some_and(|transport| transport == "nccl");
-    Ok(Settings { timeout, transport: if nccl { Transport::Nccl } else { Transport::Copies } })
+    let transport = match matches.get_one::<String>("transport").map(String::as_str) {
+        Some("copies") => Transport::Copies,
+        Some("kernel") => Transport::Kernel,
+        Some("nccl") => Transport::Nccl,
+        _ => Transport::Suited,
+    };
+    Ok(Settings { timeout, transport })
 }
 
 /// The devices of a group in this process.
