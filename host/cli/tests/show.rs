@@ -306,6 +306,9 @@ fn a_profile_of_several_devices_has_their_exchanges() {
     assert!(text.contains("\nsummary\n") && text.contains("\ntrace\n") && text.contains("clock within"), "{text}");
     assert!(text.lines().any(|line| line.contains("rank 1, stream 2") && line.ends_with("[PtoP]")), "{text}");
     assert!(!printed(&format!("{call} --view summary")).contains("\ntrace\n"));
+    let pulled = printed(&format!("{call} --transport kernel"));
+    assert!(pulled.contains("on 2 devices by pull kernels; "), "{pulled}");
+    assert!(pulled.lines().any(|line| line.contains("rank 1, stream 2") && line.ends_with("[pull]")), "{pulled}");
     // Tables have as many rows as the report has entries. A grid is one cell.
     let (head, rows) = csv(call);
     assert_eq!((head.len(), rows.len()), (16, of_rank));
