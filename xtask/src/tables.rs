@@ -44,7 +44,6 @@ const FAMILIES: &[&str] = &[
     "scan",
     "select",
     "top-k",
-    "top-k",
     "histogram",
     "radix",
     "merge",
@@ -161,7 +160,9 @@ fn make(root: &Path) -> Result<Files> {
     let parts = [("kernel", code(&kernel)), ("ratios", ratios), ("example", code(&example))];
     let replace_all = |text: String, (name, part): &(&str, String)| replaced(&text, name, part);
     files.insert(README.into(), parts.iter().try_fold(page(README)?, replace_all)?);
-    files.insert(LADDERS.into(), replaced(&page(LADDERS)?, "ladders", &ladders(&rungs, &all))?);
+    let of_ladders = reports_of_ladders(root)?;
+    let of_ladders: Vec<&Report> = of_ladders.iter().map(|(_, report)| report).collect();
+    files.insert(LADDERS.into(), replaced(&page(LADDERS)?, "ladders", &ladders(&rungs, &of_ladders))?);
     files.insert(LOSSES.into(), replaced(&page(LOSSES)?, "losses", &losses::tables(&all))?);
     let roads = self::reports(root, BACKENDS)?;
     if !roads.is_empty() {
@@ -323,6 +324,20 @@ pub fn reports(root: &Path, folder: &str) -> Result<Vec<(String, Report)>> {
     }
     reports.sort_by(|(a, x), (b, y)| y.date.cmp(&x.date).then(a.cmp(b)));
     Ok(reports)
+}
+
+/// The reports in the folder of results, and of those of other devices the rows of families that have none there.
+pub fn reports_of_ladders(root: &Path) -> Result<Vec<(String, Report)>> {
+    let mut all = reports(root, RESULTS)?;
+    let rows = all.iter().flat_map(|(_, report)| &report.results);
+    let families: BTreeSet<String> = rows.map(|row| row.family.clone()).collect();
+    for (folder, _) in OTHERS {
+        for (file, mut report) in reports(root, &format!("{RESULTS}/{folder}"))? {
+            report.results.retain(|row| !families.contains(&row.family));
+            all.push((format!("{folder}/{file}"), report));
+        }
+    }
+    Ok(all)
 }
 
 /// The page with a generated part replaced; the lines before and after it stay.

@@ -41,7 +41,7 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// The rungs and reports of a repository.
     pub fn new(root: &'a Path) -> Result<Self> {
-        Ok(Self { root, rungs: tables::rungs(root)?, reports: tables::reports(root, tables::RESULTS)? })
+        Ok(Self { root, rungs: tables::rungs(root)?, reports: tables::reports_of_ladders(root)? })
     }
 
     fn text(&self, path: &str) -> Result<String> {
