@@ -104,7 +104,8 @@ fn all_numbers_are_those_of_the_formats() {
     check::<F8E5M2>();
 }
 
-/// Each number, the middle of each two neighbours, and what is next to these in `f32`; what is too large, and too small.
+/// Each number, the middle of each two neighbours, and what is next to these in `f32`; what is too large, and too
+/// small.
 #[test]
 fn numbers_are_rounded_to_the_nearest() {
     fn check<T: Format>() {
@@ -266,10 +267,12 @@ impl<const SUMS: usize> Width for Of<SUMS> {
 /// Products of `steps` pairs of tiles of 128 k, of 64 rows and of the width's columns: added by the tensor cores if
 /// `factors` is empty, or else by the threads, with the factors there, four per step.
 #[kernel(instances(
-    e4m3_e4m3_32: <F8E4M3, F8E4M3, Sums32>, e4m3_e4m3_64: <F8E4M3, F8E4M3, Sums64>, e4m3_e4m3_128: <F8E4M3, F8E4M3, Sums128>,
-    e4m3_e5m2_32: <F8E4M3, F8E5M2, Sums32>, e4m3_e5m2_64: <F8E4M3, F8E5M2, Sums64>, e4m3_e5m2_128: <F8E4M3, F8E5M2, Sums128>,
-    e5m2_e4m3_32: <F8E5M2, F8E4M3, Sums32>, e5m2_e4m3_64: <F8E5M2, F8E4M3, Sums64>, e5m2_e4m3_128: <F8E5M2, F8E4M3, Sums128>,
-    e5m2_e5m2_32: <F8E5M2, F8E5M2, Sums32>, e5m2_e5m2_64: <F8E5M2, F8E5M2, Sums64>, e5m2_e5m2_128: <F8E5M2, F8E5M2, Sums128>,
+    e4m3_e4m3_32: <F8E4M3, F8E4M3, Sums32>, e4m3_e4m3_64: <F8E4M3, F8E4M3, Sums64>,
+    e4m3_e4m3_128: <F8E4M3, F8E4M3, Sums128>, e4m3_e5m2_32: <F8E4M3, F8E5M2, Sums32>,
+    e4m3_e5m2_64: <F8E4M3, F8E5M2, Sums64>, e4m3_e5m2_128: <F8E4M3, F8E5M2, Sums128>,
+    e5m2_e4m3_32: <F8E5M2, F8E4M3, Sums32>, e5m2_e4m3_64: <F8E5M2, F8E4M3, Sums64>,
+    e5m2_e4m3_128: <F8E5M2, F8E4M3, Sums128>, e5m2_e5m2_32: <F8E5M2, F8E5M2, Sums32>,
+    e5m2_e5m2_64: <F8E5M2, F8E5M2, Sums64>, e5m2_e5m2_128: <F8E5M2, F8E5M2, Sums128>,
 ))]
 fn multiply<S: Eight, T: Eight, W: Width>(
     a: Global<S>,
@@ -331,7 +334,8 @@ fn products_of_every_pair_of_types_and_width() {
     check_all!(F8E4M3 F8E4M3, F8E4M3 F8E5M2, F8E5M2 F8E4M3, F8E5M2 F8E5M2);
 }
 
-/// Beside 2¹⁴ the unit is 2: products of 1 are lost one by one, though they are 96 together. Sums of their own keep them.
+/// Beside 2¹⁴ the unit is 2: products of 1 are lost one by one, though they are 96 together. Sums of their own keep
+/// them.
 #[test]
 fn sums_of_the_tensor_cores_lose_what_is_small() {
     // The first instruction's products are 32 times 512; those of the others are 1.

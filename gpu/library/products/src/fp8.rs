@@ -7,9 +7,9 @@
 //! are made. The sum of a step is also where scales of blocks of 128 k belong: `fma` instead of an addition.
 //!
 //! **Errors.** On an H100, relative to the norm of C in `f32`: elements in [0, 1) have 5.1e-4, 5.2e-3, 3.1e-2 and 0.13
-//! at k = 128, 512, 2048 and 8192 on the tensor cores alone, and 5.1e-4 or less at every k promoted. These are the errors
-//! of cuBLASLt with and without its fast accumulation, to three digits. The simulator's model of the hardware gives the
-//! same ones ([`simt::warpgroup`]).
+//! at k = 128, 512, 2048 and 8192 on the tensor cores alone, and 5.1e-4 or less at every k promoted. These are the
+//! errors of cuBLASLt with and without its fast accumulation, to three digits. The simulator's model of the hardware
+//! gives the same ones ([`simt::warpgroup`]).
 //!
 //! **Bottleneck.** The tensor cores. On an H100, speed over cuBLASLt's, on the tensor cores alone and promoted: 1.6 and
 //! 1.4 at 1024³ (single calls, of which the host is a part), 0.80 and 0.83 at 2048³, 0.90 and 0.86 at 4096³, 0.90 and

@@ -115,8 +115,8 @@ impl<T: Number + Eight> Stored<T> {
     }
 }
 
-/// Multiplies small whole numbers, whose sums are exact, twice by one sequence; compares C's whole buffer. `scales` says
-/// that blocks have factors, which are powers of two.
+/// Multiplies small whole numbers, whose sums are exact, twice by one sequence; compares C's whole buffer. `scales`
+/// says that blocks have factors, which are powers of two.
 fn multiplies<L, R, C>(on: &dyn Launcher, case: Case, adding: Adding, scales: bool)
 where
     L: Times<R, C> + Number,

@@ -138,7 +138,8 @@ impl Adds for Scaled {
     }
 }
 
-/// Blocks with tiles of C of 2·`SUMS` columns, `BLOCKS` of them to a cluster. The two groups have half of the rows each.
+/// Blocks with tiles of C of 2·`SUMS` columns, `BLOCKS` of them to a cluster. The two groups have half of the rows
+/// each.
 pub struct Eights<A, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>(PhantomData<A>);
 
 impl<L: Eight, R: Eight, C: OfC, A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>
