@@ -228,9 +228,11 @@ impl Error {
         Self::writing("standard output", error)
     }
 
-    /// The error for a name that is not among `known`: suggests the near ones, or lists all if none is near. `what` is
-    /// the kind of thing in the singular, as "rung of bitonic".
+    /// The error for a name that is not among `known`: suggests the near ones, or lists the first if none is near.
+    /// `what` is the kind of thing in the singular, as "rung of bitonic".
     pub fn unknown(what: &str, name: &str, known: &[&str]) -> Self {
+        /// As many as a reader looks through.
+        const LISTED: usize = 32;
         let lower = name.to_lowercase();
         let is_near = |candidate: &&&str| {
             let contains = lower.len() > 2 && (candidate.contains(&lower) || lower.contains(**candidate));
@@ -241,7 +243,11 @@ impl Error {
             if name.len() > 100 { Vec::new() } else { known.iter().filter(is_near).copied().collect() };
         let name: String = name.chars().take(100).flat_map(char::escape_debug).collect();
         Self::Usage(match near.as_slice() {
-            [] => format!("there is no {what} called '{name}'; there are: {}", known.join(", ")),
+            [] => {
+                let (first, rest) = known.split_at(known.len().min(LISTED));
+                let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+                format!("there is no {what} called '{name}'; there are: {}{more}", first.join(", "))
+            }
             near => format!("there is no {what} called '{name}'; did you mean {}?", near.join(" or ")),
         })
     }
@@ -253,6 +259,7 @@ fn plain(error: &io::Error) -> String {
         io::ErrorKind::NotFound => "there is no such file or folder; check the name".into(),
         io::ErrorKind::PermissionDenied => "permission denied; check the file's and its folder's permissions".into(),
         io::ErrorKind::IsADirectory => "it is a folder; name a file".into(),
+        io::ErrorKind::NotADirectory => "a part of its path is a file, not a folder; check the name".into(),
         io::ErrorKind::StorageFull => "no space is left on the device; free some or write elsewhere".into(),
         _ => error.to_string(),
     }

@@ -471,3 +471,29 @@ fn a_group_without_room_for_its_ranks_is_an_error() {
     let err = text(&ended.stderr);
     assert!(ended.status.code() == Some(2) && !err.contains("panicked"), "{:?}: {err}", ended.status);
 }
+
+/// The wrong value is named with the option that it was given to, and a list of names has an end.
+#[test]
+fn a_wrong_value_is_named_with_its_option() {
+    let folder = TempDir::new().unwrap();
+    let [keys, inside] = ["keys.npy", "keys.npy/sorted.npy"].map(|name| path(&folder, name));
+    write(&keys, &Data::from(vec![3_u32, 1, 2]));
+    let calls: [(&[&str], i32, &str); 11] = [
+        (&["top-k", "--k", "-1"], 2, "'--k <NUMBER>'"),
+        (&["reduce", "--n", "-5"], 2, "negative"),
+        (&["bench", "radix", "--budget", "-1"], 2, "'--budget"),
+        (&["top-k", "--k", "2^32", "--n", "10"], 2, "2^32 is not from 1 to 4294967295"),
+        (&["histogram", "--bins", "0"], 2, "0 is not from 1 to 4294967295"),
+        (&["top-k", "--k", "1Ki", "--n", "1000"], 2, "the 1024 largest of 1000 keys do not exist; --k is at most 1000"),
+        (&["top-k", "--k", "3", "--n", "0"], 2, "the 3 largest of 0 keys do not exist\n"),
+        (&["bugs", "show", "qqqqqq"], 2, " more\n"),
+        (&["litmus", "qqqqqq"], 2, " more\n"),
+        (&["sort", &keys, "--output", &inside], 4, "a part of its path is a file"),
+        (&["trace", "select", "--n", "0"], 0, "nothing is launched for this input"),
+    ];
+    for (call, code, words) in calls {
+        let (ended, output, errors) = outcome(call);
+        assert!(ended == code && (output.clone() + &errors).contains(words), "{call:?}: {ended} {output} {errors}");
+    }
+    assert_eq!(outcome(&["top-k", "--k", "1e2", "--n", "1Ki"]).0, 0);
+}

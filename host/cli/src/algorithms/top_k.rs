@@ -49,7 +49,8 @@ fn problem(ladder: &'static Ladder<&'static dyn TopK>, workload: Workload) -> Re
         ($keys:expr) => {{
             let (n, k) = ($keys.len(), k_of(&parameters, $keys.len()));
             if k > n {
-                return Err(Error::Usage(format!("the {k} largest of {n} keys do not exist; --k is at most {n}")));
+                let most = if n == 0 { String::new() } else { format!("; --k is at most {n}") };
+                return Err(Error::Usage(format!("the {k} largest of {n} keys do not exist{most}")));
             }
             let (largest, uploaded) = (OnceCell::new(), Uploaded::default());
             Ok(Box::new(TopKProblem { ladder, keys: $keys, k, largest, uploaded }))

@@ -124,9 +124,16 @@ pub(super) fn values_arguments() -> [Arg; 2] {
     ]
 }
 
+/// A number from 1 to 2^32 - 1, written as a size is.
+fn positive(text: &str) -> Result<u32> {
+    let Count(number) = text.parse()?;
+    let number = u32::try_from(number).ok().filter(|&number| number > 0);
+    number.ok_or_else(|| Error::Usage(format!("{text} is not from 1 to {}", u32::MAX)))
+}
+
 pub(super) fn extra_argument(extra: Extra) -> Arg {
     let number = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("NUMBER").help(help).value_parser(value_parser!(u32).range(1..))
+        Arg::new(name).long(name).value_name("NUMBER").help(help).value_parser(positive)
     };
     let factor = |name: &'static str, help: &'static str| {
         let argument = Arg::new(name).long(name).value_name("FACTOR").help(help);

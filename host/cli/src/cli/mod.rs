@@ -161,7 +161,13 @@ pub fn command() -> Command {
         .subcommand(sweep::command())
         .subcommand(fidelity::command())
         .subcommand(completions::command());
-    FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
+    let top = FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)));
+    // A negative number is the wrong value of its option, not an option of its own.
+    let takes_negative = |arg: Arg| match arg.get_long().is_some() && arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    top.mut_subcommands(|command| command.mut_args(takes_negative))
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<()> {

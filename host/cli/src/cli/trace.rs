@@ -141,7 +141,11 @@ fn run_arrays(matches: &ArgMatches, common: &Common, family: &'static Family, ru
         Format::Text => {
             let lines = trace::array_lines(&trace);
             let width = lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
-            report::print(&lines.iter().map(|(label, line)| format!("{label:width$} {line}\n")).collect::<String>())
+            let mut text: String = lines.iter().map(|(label, line)| format!("{label:width$} {line}\n")).collect();
+            if trace.steps.is_empty() {
+                text += "nothing is launched for this input\n";
+            }
+            report::print(&text)
         }
     }
 }
@@ -247,6 +251,9 @@ fn print(trace: &Trace, format: Format, notes: bool) -> Result<()> {
                     false => format!("{name:label$} {line}"),
                 };
                 text += &format!("{}\n", line.trim_end());
+            }
+            if trace.steps.is_empty() {
+                text += "nothing is launched for this input\n";
             }
             report::print(&text)
         }
