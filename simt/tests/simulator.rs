@@ -261,6 +261,32 @@ fn atomics_of_many_blocks() {
     assert_eq!((signed[0], floats[0]), (-(n as i32 - 1), n as f32 / 2.0));
 }
 
+shared!(SUM: [f32; 1]);
+
+/// Adds `value` to an element of global memory and to one of shared memory, and gives the latter.
+#[kernel]
+fn add_in_both(sum: Global<f32>, value: f32, in_shared: Global<f32>) {
+    sum.fetch_add(0, value, Relaxed, Scope::Device);
+    SUM::view().set(0, sum.get(1));
+    SUM::view().fetch_add(0, value, Relaxed, Scope::Block);
+    in_shared.set(0, SUM::view().get(0));
+}
+
+/// As `atom.add.f32` does: subnormals are zero to it in global memory alone, before the addition and after it.
+#[test]
+fn additions_flush_subnormals_in_global_memory() {
+    let least = f32::MIN_POSITIVE;
+    for (start, value) in
+        [(least / 4.0, least / 4.0), (1.5 * least, -least), (-0.0, -least / 2.0), (least, least / 2.0)]
+    {
+        let (mut sum, mut shared) = ([start, start], [0.0]);
+        run(add_in_both, 1, 1, (view(&mut sum), value, view(&mut shared))).unwrap();
+        let flushed = |x: f32| if x.is_subnormal() { 0.0f32.copysign(x) } else { x };
+        assert_eq!(sum[0].to_bits(), flushed(flushed(start) + flushed(value)).to_bits(), "{start:e} + {value:e}");
+        assert_eq!(shared[0].to_bits(), (start + value).to_bits(), "{start:e} + {value:e}");
+    }
+}
+
 #[kernel]
 fn counts(data: Global<u32>) {
     data.fetch_add(0, 1, Relaxed, Scope::Device);

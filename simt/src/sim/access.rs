@@ -131,7 +131,7 @@ pub(super) unsafe fn atomic<T: AtomicScalar>(
         unsafe { look_at_atomic(op, p, space, address, order, scope) }
     } else {
         // SAFETY: passed on.
-        unsafe { memory::atomic(op, p) }
+        unsafe { memory::atomic(op, p, space) }
     }
 }
 
@@ -154,7 +154,7 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
     block.interrupt();
     block.before_access();
     // SAFETY: passed on.
-    let (before, mut result) = unsafe { (memory::load(p), memory::atomic(op, p)) };
+    let (before, mut result) = unsafe { (memory::load(p), memory::atomic(op, p, space)) };
     let before_is = |value: T| to_bits(before) == to_bits(value);
     // SAFETY: passed on.
     let after = unsafe { memory::load(p) };

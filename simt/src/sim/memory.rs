@@ -3,6 +3,7 @@
 //! Blocks run on several threads of the host and a kernel may race, so plain accesses are relaxed atomics here: on
 //! today's processors they cost the same, and a race gives an unspecified value instead of undefined behaviour.
 
+use super::observe::Space;
 use crate::machine::Operation;
 use crate::scalar::{AtomicScalar, Kind, Scalar, from_bits, to_bits};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -71,15 +72,21 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: u32) {
 /// Why an operation on floats is refused.
 pub(super) const NO_FLOAT_ORDER: &str = "the hardware has no atomic minimum or maximum of floats";
 
+/// A float as an addition in `space` takes and leaves it: `atom.add.f32` flushes subnormals to zero in global memory,
+/// and keeps them in shared memory (PTX ISA, atom).
+fn flushed(value: f32, space: Space) -> f32 {
+    if space == Space::Global && value.is_subnormal() { 0.0f32.copysign(value) } else { value }
+}
+
 /// Any operation, sequentially consistent: the simulator does not model weaker orders.
 ///
 /// # Safety
 /// `p` is valid for reads and writes of a `T` and aligned for it.
 #[track_caller]
-pub(super) unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T) -> T {
-    /// One match for each width: `$a` unsigned, `$s` signed.
+pub(super) unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T, space: Space) -> T {
+    /// One match for each width: `$a` unsigned, `$s` signed; `$flushed` is what an addition makes of a float.
     macro_rules! integer {
-        ($unsigned:ty, $signed:ty, $u:ty, $i:ty, $signed_kind:pat, $float:ty, $float_kind:pat) => {{
+        ($unsigned:ty, $signed:ty, $u:ty, $i:ty, $signed_kind:pat, $float:ty, $float_kind:pat, $flushed:expr) => {{
             // SAFETY: the caller's promise, for atomics of T's size.
             let (a, s) = unsafe { (<$unsigned>::from_ptr(p.cast()), <$signed>::from_ptr(p.cast())) };
             let bits = |v: T| to_bits(v) as $u;
@@ -90,7 +97,8 @@ pub(super) unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T) -> T {
                     0
                 }
                 Operation::Add(v) if matches!(T::KIND, $float_kind) => {
-                    let sum = |old: $u| Some((<$float>::from_bits(old) + <$float>::from_bits(bits(v))).to_bits());
+                    let float = |bits: $u| $flushed(<$float>::from_bits(bits));
+                    let sum = |old: $u| Some($flushed(float(old) + float(bits(v))).to_bits());
                     a.fetch_update(SeqCst, SeqCst, sum).unwrap_or_else(|old| old)
                 }
                 Operation::Min(_) | Operation::Max(_) if matches!(T::KIND, $float_kind) => {
@@ -113,9 +121,9 @@ pub(super) unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T) -> T {
         }};
     }
     if size_of::<T>() == 4 {
-        integer!(AtomicU32, AtomicI32, u32, i32, Kind::I32, f32, Kind::F32)
+        integer!(AtomicU32, AtomicI32, u32, i32, Kind::I32, f32, Kind::F32, |value| flushed(value, space))
     } else {
-        integer!(AtomicU64, AtomicI64, u64, i64, Kind::I64, f64, Kind::F64)
+        integer!(AtomicU64, AtomicI64, u64, i64, Kind::I64, f64, Kind::F64, |value| value)
     }
 }
 
