@@ -37,7 +37,7 @@
 use crate::machine::{Machine, Sum};
 use crate::mma::{FragmentA, Tf32};
 use crate::scalar::{Eight, Operand};
-use crate::{Backend, Shared, bf16};
+use crate::{Backend, Shared, bf16, warp};
 
 pub use crate::scalar::{Across, Along, Lies};
 
@@ -79,6 +79,27 @@ impl<T: Operand> Tile<T> {
     pub fn dynamic(offset: u32, rows: u32) -> Self {
         let start = Backend::dynamic_shared_address();
         Self(Shared::dynamic(start.next_multiple_of(ALIGNMENT) - start + offset, rows * Self::DEPTH))
+    }
+
+    /// The tile at the address that lane 0 has, as all lanes do: for tiles that are sliced in a loop. An address of
+    /// dynamic memory is computed anew at each use, in six instructions if there are clusters; one that another lane
+    /// has sent is kept. All lanes of the warp make the call.
+    #[inline(always)]
+    #[track_caller]
+    #[must_use]
+    pub fn kept(self) -> Self {
+        let of_lane_0 = |value: u32| warp::shuffle(warp::FULL, value, 0);
+        let len = if crate::global::checked() { of_lane_0(self.0.len()) } else { self.0.len() };
+        // SAFETY: lane 0 has a tile of so many elements there.
+        Self(unsafe { Shared::at_address(of_lane_0(self.0.address()), len) })
+    }
+
+    /// The tile as one of other elements of the same size.
+    #[inline(always)]
+    #[track_caller]
+    pub fn cast<U: Operand>(self) -> Tile<U> {
+        const { assert!(size_of::<T>() == size_of::<U>(), "elements of one size") };
+        Tile(self.0.cast())
     }
 
     /// Its elements.

@@ -127,13 +127,20 @@ macro_rules! add_mixed {
     };
 }
 
+/// Moves a descriptor on, in its low word alone: with a carry, ptxas has six instructions between two products.
+macro_rules! on {
+    ($descriptor:literal, $units:literal) => {
+        concat!(
+            "mov.b64 {{low, high}}, ", $descriptor, "; add.u32 low, low, ", $units, ";",
+            "mov.b64 ", $descriptor, ", {{low, high}};"
+        )
+    };
+}
+
 /// The instruction for the next k.
 macro_rules! further {
     ($types:literal $columns:literal, $lie:literal, $x:literal, $y:literal, $to:expr) => {
-        concat!(
-            "add.s64 x, x, ", $x, "; add.s64 y, y, ", $y, ";",
-            products!($columns, $types, "adds", $to, $lie)
-        )
+        concat!(on!("x", $x), on!("y", $y), products!($columns, $types, "adds", $to, $lie))
     };
 }
 
@@ -143,7 +150,7 @@ macro_rules! begin {
     ($types:literal $columns:literal, $lie:literal, $x:literal, $y:literal, ($($i:literal)*), $a:expr, $b:expr,
      $sums:ident) => {
         asm!(
-            "{{ .reg .b64 x, y; .reg .pred adds; setp.eq.u32 adds, 0, 0;",
+            "{{ .reg .b64 x, y; .reg .b32 low, high; .reg .pred adds; setp.eq.u32 adds, 0, 0;",
             "wgmma.fence.sync.aligned;",
             concat!("mov.b64 x, {a}; mov.b64 y, {b};", products!($columns, $types, "adds", sums!(($($i)*)), $lie)),
             further!($types $columns, $lie, $x, $y, sums!(($($i)*))),
@@ -203,7 +210,7 @@ macro_rules! second_half {
     };
     ($types:literal $columns:literal, $parts:tt, $list:tt) => {
         concat!(
-            "add.s64 y, {b}, 1024;",
+            "mov.b64 y, {b};", on!("y", "1024"),
             eight_steps!($types $columns, $parts),
             add_scaled_parts!($parts, "{above_1}", "{below_1}", $list)
         )
@@ -217,7 +224,7 @@ macro_rules! add_scaled {
      $sums:ident) => {
         asm!(
             "{{ .reg .b64 x, y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0; setp.ne.u32 begins, 0, 0;",
-            ".reg .f32 t<64>; mov.b64 y, {b};",
+            ".reg .f32 t<64>; .reg .b32 low, high; mov.b64 y, {b};",
             eight_steps!($types $columns, ($($i)*)),
             // Here, for the reason given in `add_split`.
             add_scaled_parts!(($($i)*), "{above_0}", "{below_0}", ($($i)*)),

@@ -188,18 +188,19 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     #[inline(always)]
     fn multiply<L: Eight, R: Eight, C: OfC>(map: TensorMap<C>, c: Output<C>, shape: Shape, boxes: bool, adds: A) {
         let (steps, mut place) = (Loads::<C, SUMS, STAGES, BLOCKS>::steps::<L>(&shape), Place::FIRST);
-        let down = thread::thread_idx_x() / 128 * GROUP;
+        let (down, whole) = (thread::thread_idx_x() / 128 * GROUP, Loads::<C, SUMS, STAGES, BLOCKS>::RING.whole());
         let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS, Self::COLUMNS, Self::NARROW);
         while let Some(At { row, column, narrow }) = tiles.next() {
             let at = (row + down, column);
             // No wide tile follows a narrow one, as `Mapped::store` demands.
             if Self::NARROW && narrow {
-                let (sums, next) = Self::sums::<L, R, C, { NARROW as usize / 2 }>(place, steps, down, at, adds);
+                let (sums, next) =
+                    Self::sums::<L, R, C, { NARROW as usize / 2 }>(place, steps, (whole, down), at, adds);
                 place = next;
                 C::put::<SUMS, STAGES, BLOCKS, { NARROW as usize / 2 }>(map, c, at, &sums, boxes);
                 continue;
             }
-            let (sums, next) = Self::sums::<L, R, C, SUMS>(place, steps, down, at, adds);
+            let (sums, next) = Self::sums::<L, R, C, SUMS>(place, steps, (whole, down), at, adds);
             place = next;
             C::put::<SUMS, STAGES, BLOCKS, SUMS>(map, c, at, &sums, boxes);
         }
@@ -213,14 +214,14 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     fn sums<L: Eight, R: Eight, C: OfC, const N: usize>(
         mut place: Place,
         steps: u32,
-        down: u32,
+        (whole, down): (Tile<L>, u32),
         (row, column): (u32, u32),
         adds: A,
     ) -> ([f32; N], Place) {
         let ring = Loads::<C, SUMS, STAGES, BLOCKS>::RING;
         let tiles = |stage: u32| {
-            let b: Tile<R> = ring.b(stage, 0);
-            (ring.a::<L>(stage, 0).rows(down, GROUP), b.rows(0, 2 * N as u32))
+            let (a, b) = ring.stage_of(whole, stage);
+            (a.rows(down, GROUP), b.cast::<R>().rows(0, 2 * N as u32))
         };
         let lane = warp::lane_id();
         let (mut step, mut before) = (0, place.stage);

@@ -105,6 +105,19 @@ impl Ring {
         self.stages * self.stage()
     }
 
+    /// All stages, as one tile whose address is kept: for roles that have no registers to save.
+    #[inline(always)]
+    pub(super) fn whole<T: Operand>(self) -> Tile<T> {
+        Tile::dynamic(0, self.bytes_of_stages() / ROW).kept()
+    }
+
+    /// The rows of a stage of [`Ring::whole`] that are the only part of the tile of A, and those of B.
+    #[inline(always)]
+    pub(super) fn stage_of<T: Operand>(self, whole: Tile<T>, stage: u32) -> (Tile<T>, Tile<T>) {
+        let first = stage * (self.rows + self.columns);
+        (whole.rows(first, self.rows), whole.rows(first + self.rows, self.columns))
+    }
+
     /// A part of the tile of A in a stage.
     #[inline(always)]
     pub(super) fn a<T: Operand>(self, stage: u32, part: u32) -> Tile<T> {
