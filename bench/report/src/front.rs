@@ -81,7 +81,8 @@ fn shown<'r>(reports: &[&'r Report]) -> Vec<Shown<'r>> {
 pub fn table(reports: &[&Report]) -> String {
     let cells = |shown: &Shown| {
         let Shown { primitive, ours, theirs, ratio } = shown;
-        let took = |row: &Row| row.call_ms().map_or_else(String::new, time);
+        // A narrow screen does not part a number from its unit.
+        let took = |row: &Row| row.call_ms().map_or_else(String::new, |ms| time(ms).replace(' ', "\u{a0}"));
         vec![
             primitive.name.into(),
             format!("{} {}", size(ours), primitive.dtype),
@@ -116,12 +117,12 @@ mod tests {
     #[test]
     fn a_primitive_has_the_fastest_rung_and_the_fastest_function() {
         let (usual, tuned) = (at_the_size(sample()), at_the_size(sample_with_tuned()));
-        let row = "| radix sort, keys | 2<sup>28</sup> u32 | 50.0 µs, msd-buckets | 100.0 µs, \
+        let row = "| radix sort, keys | 2<sup>28</sup> u32 | 50.0\u{a0}µs, msd-buckets | 100.0\u{a0}µs, \
                    `cub_radix_sort_keys_u32` | **2.00** |";
         let text = table(&[&usual]);
         assert_eq!(text.lines().skip(2).collect::<Vec<_>>(), [row]);
         let text = table(&[&tuned, &usual]);
-        assert!(text.contains("| 90.9 µs, `tuned_best` | **1.82** |"), "{text}");
+        assert!(text.contains("| 90.9\u{a0}µs, `tuned_best` | **1.82** |"), "{text}");
         // Nothing else is of that size.
         assert_eq!(table(&[&sample()]).lines().count(), 2);
     }
