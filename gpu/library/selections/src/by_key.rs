@@ -38,9 +38,14 @@ const _: () = assert!(COUNTS + (WARPS as u32) < SUMS && NUMBER < WORDS && WORDS.
 /// Bytes that ptxas may spill: for compute capability 8.0 it keeps to 80 registers, so that three blocks share an SM.
 const MAX_SPILLS: u32 = 8;
 
-/// Blocks for `n` elements, one per tile.
-pub const fn grid(n: u32) -> u32 {
+/// Tiles of `n` elements.
+const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
+}
+
+/// Blocks for `n` elements: one per tile, and one for no elements, which writes that there are no runs.
+pub const fn grid(n: u32) -> u32 {
+    if n == 0 { 1 } else { tiles(n) }
 }
 
 /// Words of the workspace for `n` elements with values of type `V`; all are zero before a launch.
@@ -48,7 +53,7 @@ pub const fn workspace<V: Scalar>(n: u32) -> u32
 where
     Sum: Operator<V>,
 {
-    look_back::workspace::<Runs<V, Sum>>(grid(n))
+    look_back::workspace::<Runs<V, Sum>>(tiles(n))
 }
 
 /// Bytes of dynamic shared memory.
@@ -56,8 +61,7 @@ pub const fn shared_bytes<K, V>() -> u32 {
     4 * WORDS + TILE * (size_of::<K>() + size_of::<V>()) as u32
 }
 
-/// Writes the key of each run to `unique`, its values, combined, to `sums`, and the number of runs to `count`, which is
-/// zero before.
+/// Writes the key of each run to `unique`, its values, combined, to `sums`, and the number of runs to `count`.
 #[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(
     [u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]
 ))]
@@ -73,8 +77,7 @@ pub fn reduce_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
     runs::<K, V, O>(keys, limit, (unique, sums, count), workspace, |i| values.get(i))
 }
 
-/// Writes the key of each run to `unique`, its length to `lengths`, and the number of runs to `count`, which is zero
-/// before.
+/// Writes the key of each run to `unique`, its length to `lengths`, and the number of runs to `count`.
 #[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(run_lengths_u32: <u32>, run_lengths_u64: <u64>))]
 pub fn run_lengths<K: Scalar>(
     keys: Global<K>,
@@ -106,10 +109,14 @@ fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
     }
     thread::sync_threads(); // the number is written before all threads read it
     let (number, n) = (words.get(NUMBER), within(keys.len(), limit));
-    if number >= grid(n) {
-        return; // the whole block: there are fewer elements than the host knows of
+    if number >= tiles(n) {
+        // The whole block: there are fewer elements than the host knows of.
+        if t == 0 && number == 0 {
+            count.set(0, 0);
+        }
+        return;
     }
-    let (start, last) = (number * TILE, number == grid(n) - 1);
+    let (start, last) = (number * TILE, number == tiles(n) - 1);
     let len = (n - start).min(TILE);
     load(len, t, |i| keys.get(start + i), staged_keys);
     load(len, t, |i| value(start + i), staged_values);

@@ -45,7 +45,7 @@
 //! The host then writes `x.select_if(multiples, Multiple { of: 3 })`, with `x` a `rungs::vec::DeviceVec`.
 //!
 //! **Bottleneck.** Memory; a block's loads and stores pause while it looks back, and the other blocks of the SM fill
-//! the gap. Not tried here: roles for warps with a ring of bulk copies, as scan's `look-ahead` has.
+//! the gap. Where that is not enough, [`crate::look_ahead`] has roles for warps and a ring of bulk copies.
 
 use crate::look_back::{self, look_back, next_tile};
 use crate::{BLOCK, WARPS};
@@ -65,14 +65,19 @@ const NUMBER: u32 = WARPS as u32;
 const BEFORE: u32 = NUMBER + 1;
 const _: () = assert!(BEFORE < WORDS);
 
-/// Blocks for `n` items, one per tile.
-pub const fn grid(n: u32) -> u32 {
+/// Tiles of `n` items.
+const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
+}
+
+/// Blocks for `n` items: one per tile, and one for no items, which writes that there are none.
+pub const fn grid(n: u32) -> u32 {
+    if n == 0 { 1 } else { tiles(n) }
 }
 
 /// Words of the workspace for `n` items; all are zero before a launch.
 pub const fn workspace(n: u32) -> u32 {
-    look_back::workspace::<u32>(grid(n))
+    look_back::workspace::<u32>(tiles(n))
 }
 
 /// Bytes of dynamic shared memory.
@@ -141,7 +146,7 @@ pub(crate) fn within(len: u32, limit: Global<u32>) -> u32 {
     if limit.is_empty() { len } else { limit.get(0).min(len) }
 }
 
-/// Writes the items that are kept to `output`, and their number to `count`, which is zero before.
+/// Writes the items that are kept to `output`, and their number to `count`.
 #[inline(always)]
 pub fn select<T: Scalar, K: Keep<T>>(
     input: Global<T>,
@@ -186,8 +191,15 @@ fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
     }
     thread::sync_threads(); // the number is written before all threads read it
     let (number, n) = (words.get(NUMBER), within(input.len(), limit));
-    if number >= grid(n) {
-        return; // the whole block: there are fewer items than the host knows of
+    if number >= tiles(n) {
+        // The whole block: there are fewer items than the host knows of.
+        if t == 0 && number == 0 {
+            count.set(0, 0);
+            if PARTITION {
+                rest_count.set(0, 0);
+            }
+        }
+        return;
     }
     let start = number * TILE;
     let tile = input.slice(start, (n - start).min(TILE));
@@ -263,7 +275,7 @@ fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
             i += BLOCK;
         }
     }
-    if t == 0 && number == grid(n) - 1 {
+    if t == 0 && number == tiles(n) - 1 {
         count.set(0, before + total);
         if PARTITION {
             rest_count.set(0, n - before - total);

@@ -9,10 +9,10 @@ use simt::{Argument, Global, Scalar, kernel};
 
 /// Whether a key is between two others, both of which count.
 #[derive(Clone, Copy)]
-struct Between<W> {
-    low: W,
-    high: W,
-    order: u32,
+pub(crate) struct Between<W> {
+    pub(crate) low: W,
+    pub(crate) high: W,
+    pub(crate) order: u32,
 }
 
 impl<W: Word> Functor<W> for Between<W> {

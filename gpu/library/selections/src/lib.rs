@@ -6,6 +6,8 @@
 //! | --- | --- |
 //! | [`compact`] | moves the items that a test keeps to the front, and the others to a second view if asked to |
 //! | [`kernels`] | its kernels: by flags, by bounds, the first of each run of equal items |
+//! | [`look_ahead`] | the same by bounds and runs, for many items on newer devices |
+//! | `pass` | what the host launches: one or the other |
 //! | [`by_key`] | the length of each run of equal keys, and their values combined |
 //! | [`top_k`] | the k largest keys |
 //!
@@ -22,7 +24,10 @@ extern crate std;
 pub mod by_key;
 pub mod compact;
 pub mod kernels;
+pub mod look_ahead;
 pub mod look_back;
+#[cfg(not(target_os = "cuda"))]
+pub mod pass;
 pub mod top_k;
 
 /// Threads per block of every kernel here.
