@@ -2,7 +2,7 @@
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
 use rungs_common::operator::{Max, Min, Operation, Operator, Sum};
-use rungs_selections::by_key::{self, reduce_by_key, run_lengths};
+use rungs_selections::by_key::{self, lengths_by_key, reduce_by_key};
 use rungs_selections::compact::{self, TILE};
 use rungs_selections::kernels::*;
 use rungs_selections::look_back::{Runs, workspace};
@@ -337,12 +337,12 @@ fn values_by_key() {
 fn lengths_of_runs() {
     fn of<K: Scalar + Debug>(key: fn(u64) -> K)
     where
-        run_lengths<K>: Kernel<Args = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>)>,
+        lengths_by_key<K>: Kernel<Args = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>)>,
     {
         for n in SIZES {
             let runs: Vec<K> = in_runs(n).into_iter().map(key).collect();
             for keys in [runs, vec![key(3); n], (0..n as u64).map(key).collect()] {
-                let call = (run_lengths::<K>::default(), |v: Views<K>, lengths| {
+                let call = (lengths_by_key::<K>::default(), |v: Views<K>, lengths| {
                     (v.input, v.limit, v.output, lengths, v.count, v.workspace)
                 });
                 let words = workspace::<Runs<u32, Sum>>(by_key::grid(n as u32));

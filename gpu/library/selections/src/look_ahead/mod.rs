@@ -33,6 +33,8 @@
 //!
 //! **Source.** Scan's rung `look-ahead`, whose roles these are; compaction in place is our own.
 
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
 mod ring;
 
 use crate::compact::{FirstOfRun, If, Keep, within};
@@ -45,7 +47,7 @@ use rungs_common::state::{NOTHING, look, publish};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::mbarrier::{self, Mbarrier};
 use simt::warp::{self, FULL, WARP};
-use simt::{Argument, Global, Scalar, bulk, kernel, shared, thread, unroll};
+use simt::{Argument, Global, Scalar, bulk, kernel, opaque, shared, thread, unroll};
 
 /// Warps that count, and warps that compact.
 const WARPS: usize = 4;
@@ -231,28 +233,28 @@ fn place<T: Scalar>(t: u32, v: usize, j: usize) -> u32 {
     (t * VECTORS as u32 + v as u32) * T::PACK + j as u32
 }
 
-/// Calls `each` with a thread's items, the place of each in the tile, and whether it is kept. `last` is the item before
-/// the thread's own.
+/// Which of a thread's items are kept: a bit for each, 4 for each pack. `last` is the item before the thread's own.
 #[inline(always)]
-fn test<T: Scalar, K: Keep<T>>(
+fn kept<T: Scalar, K: Keep<T>>(
     tile: Staged<T>,
     packs: &[T::Pack; VECTORS],
     mut last: Option<T>,
     keep: K,
     t: u32,
-    mut each: impl FnMut(T, bool, bool),
-) {
-    let is_whole = tile.is_whole();
+) -> [u32; 2] {
+    let (is_whole, mut kept) = (tile.is_whole(), [0; 2]);
     unroll::<VECTORS>(|v| {
         unroll::<4>(|j| {
             if j < T::PACK as usize {
                 let item = packs[v].as_ref()[j];
                 let is_there = is_whole || place::<T>(t, v, j) < tile.len;
-                each(item, is_there, is_there && keep.keeps(item, last, 0));
+                kept[v / 8] |= u32::from(is_there && keep.keeps(item, last, 0)) << (v % 8 * 4 + j);
                 last = Some(item);
             }
         });
     });
+    // The compiler would keep each bit in a register of its own.
+    [opaque(kept[0]), opaque(kept[1])]
 }
 
 /// The item before a thread's own, for tests that look at it.
@@ -268,9 +270,9 @@ fn item_before<T: Scalar, K: Keep<T>>(tile: Staged<T>, t: u32) -> Option<T> {
 fn count<T: Scalar, K: Keep<T>>(input: Global<T>, states: Global<u64>, keep: K, t: u32) {
     let (offsets, mut place) = (OFFSETS::view(), Place::FIRST);
     while let Some(tile) = next_tile(input, place) {
-        let (stage, mut own) = (place.stage, 0);
-        let packs = items(tile, t);
-        test(tile, &packs, item_before::<T, K>(tile, t), keep, t, |_, _, is_kept| own += is_kept as u32);
+        let (stage, packs) = (place.stage, items(tile, t));
+        let kept = kept(tile, &packs, item_before::<T, K>(tile, t), keep, t);
+        let own = kept[0].count_ones() + kept[1].count_ones();
         let of_warps = OF_WARPS::view().slice(stage * WARPS as u32, WARPS as u32);
         let inclusive = warp_scan_inclusive::<Sum, u32>(own);
         if warp::lane_id() == WARP - 1 {
@@ -333,21 +335,26 @@ fn look_ahead<T: Scalar>(input: Global<T>, states: Global<u64>) {
 fn move_items<T: Scalar, K: Keep<T>, const PARTITION: bool>(input: Global<T>, keep: K, t: u32) {
     let mut at = Place::FIRST;
     while let Some(tile) = next_tile(input, at) {
-        let (packs, last) = (items(tile, t), item_before::<T, K>(tile, t));
+        let packs = items(tile, t);
+        let is_kept = kept(tile, &packs, item_before::<T, K>(tile, t), keep, t);
         Mbarrier::at(READY::view(), at.stage).wait(at.parity);
         let own = OFFSETS::view().get(at.stage * SQUAD + t);
         let (kept, others) = tile.parts(BEFORE::view().get(at.stage), KEPT::view().get(at.stage));
         thread::barrier(2, SQUAD); // all have taken their items, and their numbers, before any is overwritten
         let mut next = kept.first + own;
         let mut next_other = others.first + place::<T>(t, 0, 0).wrapping_sub(own);
-        test(tile, &packs, last, keep, t, |item, is_there, is_kept| {
-            if is_kept {
-                tile.room.set(next, item);
-                next += 1;
-            } else if PARTITION && is_there {
-                tile.room.set(next_other, item);
-                next_other += 1;
-            }
+        unroll::<VECTORS>(|v| {
+            unroll::<4>(|j| {
+                if j < T::PACK as usize {
+                    // A store for both parts; two, of which one is made, would have both numbers in memory.
+                    let is_kept = is_kept[v / 8] >> (v % 8 * 4 + j) & 1;
+                    if is_kept != 0 || PARTITION && place::<T>(t, v, j) < tile.len {
+                        tile.room.set(if is_kept != 0 { next } else { next_other }, packs[v].as_ref()[j]);
+                    }
+                    next += is_kept;
+                    next_other += 1 - is_kept;
+                }
+            });
         });
         bulk::fence(); // this thread's accesses come before the copy to the output, and the next copy to the stage
         Mbarrier::at(DONE::view(), at.stage).arrive();
