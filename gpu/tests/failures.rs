@@ -161,7 +161,7 @@ fn sifts(entry: &'static Entry<&dyn Sift>) -> Case {
             let mut words = Buffer::new(&items[..has(&[Task::ReduceByKey])], 0);
             let [mut output, mut rest] = [len, has(&[Task::Partition])].map(|len| Buffer::<u32>::poisoned(len, 0));
             let mut results = Buffer::<u32>::poisoned(has(&[Task::RunLengths, Task::ReduceByKey]), 0);
-            let [mut count, mut others] = [1, usize::from(!rest.slice().is_empty())].map(|n| Buffer::poisoned(n, 0));
+            let [mut count, mut others] = [1, usize::from(task == Task::Partition)].map(|n| Buffer::poisoned(n, 0));
             sequence.run(
                 on,
                 sift::Items {

@@ -492,7 +492,8 @@ fn scratch_memory_is_as_much_as_heads_say() {
         ("warp-aggregated", 0),
         ("three-kernels", 4 * n.div_ceil(r3_three_kernels::TILE) as u64),
         ("look-back", states(selects::TILE, 8)),
-        // Room for either pass: here tiles of the one that looks back are more.
+        // Room for either pass: tiles of the one that looks back are more.
+        ("compact", states(compact::TILE, 8)),
         ("look-ahead", states(compact::TILE, 8)),
     ] {
         assert_eq!(taken_by_select(name, n).bytes, bytes, "{name}");

@@ -42,7 +42,7 @@ const RUNGS: &[(&str, &[&str])] = &[
     ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs", "either"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
-    ("select", &["three-kernels", "look-back", "look-ahead"]),
+    ("select", &["three-kernels", "look-back", "compact", "look-ahead"]),
     ("histogram", &["bank-private"]),
 ];
 

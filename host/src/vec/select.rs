@@ -44,6 +44,7 @@ use crate::keys::{KeyWord, order_of};
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
 use rungs_kernels::selections::BLOCK;
 use rungs_kernels::selections::by_key::{self, lengths_by_key, reduce_by_key};
+use rungs_kernels::selections::compact::unique_compact;
 use rungs_kernels::selections::kernels::*;
 use rungs_kernels::selections::pass::{Bounds, Rest, Selection, Selects, Views};
 use rungs_kernels::transform::Functor;
@@ -218,11 +219,11 @@ impl<T: Scalar> Input<'_, T> {
     fn unique(&self) -> Result<Selected<T>> {
         fn narrow<W: Scalar, T: Scalar>(input: &Input<T>) -> Result<Selected<T>>
         where
-            unique<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
+            unique_compact<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
         {
             input.select::<W>(|on, scratch, v| {
                 let (geometry, workspace) = scratch.for_look_back(on)?;
-                on.launch(unique::<W>::default(), geometry, (v.input, v.limit, v.output, v.count, workspace))
+                on.launch(unique_compact::<W>::default(), geometry, (v.input, v.limit, v.output, v.count, workspace))
             })
         }
         match size_of::<T>() {

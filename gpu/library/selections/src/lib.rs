@@ -4,8 +4,8 @@
 //!
 //! | module | task |
 //! | --- | --- |
-//! | [`compact`] | moves the items that a test keeps to the front, and the others to a second view if asked to |
-//! | [`kernels`] | its kernels: by flags, by bounds, the first of each run of equal items |
+//! | [`compact`] | moves the items that a test keeps to the front, and the others to a second view if asked to; by bounds, or the first of each run |
+//! | [`kernels`] | the same by flags |
 //! | [`look_ahead`] | the same by bounds and runs, for many items on newer devices |
 //! | `pass` | what the host launches: one or the other |
 //! | [`by_key`] | the length of each run of equal keys, and their values combined |
@@ -28,6 +28,8 @@ pub mod look_ahead;
 pub mod look_back;
 #[cfg(not(target_os = "cuda"))]
 pub mod pass;
+#[cfg(not(target_os = "cuda"))]
+pub mod rows;
 pub mod sampled;
 
 /// Threads per block of every kernel here.
@@ -37,7 +39,7 @@ pub const BLOCK: u32 = 256;
 pub(crate) const WARPS: usize = (BLOCK / simt::warp::WARP) as usize;
 
 #[cfg(not(target_os = "cuda"))]
-mod rows {
+mod ladders {
     use super::*;
     use rungs_common::ladder::select::Select;
     use rungs_common::ladder::sift::Sift;
@@ -45,7 +47,7 @@ mod rows {
     use rungs_common::ladder::{Entry, Ladder};
 
     /// The selections, for the end of their ladder.
-    pub const SELECTIONS: &[&Entry<&dyn Select>] = &[&look_ahead::launches::SELECT];
+    pub const SELECTIONS: &[&Entry<&dyn Select>] = &[&compact::launches::SELECT, &look_ahead::launches::SELECT];
 
     /// The searches for the largest keys, for the end of theirs.
     pub const TOP_K: &[&Entry<&dyn TopK>] = &[&sampled::RUNG];
@@ -54,7 +56,7 @@ mod rows {
     pub static PARTITION: Ladder<&dyn Sift> = Ladder {
         family: "partition",
         about: "the items below a pivot, and the others",
-        rungs: &[&look_ahead::launches::PARTITION],
+        rungs: &[&compact::launches::PARTITION, &look_ahead::launches::PARTITION],
         default: &look_ahead::launches::PARTITION,
     };
 
@@ -62,7 +64,7 @@ mod rows {
     pub static UNIQUE: Ladder<&dyn Sift> = Ladder {
         family: "unique",
         about: "the first item of each run of equal items",
-        rungs: &[&look_ahead::launches::UNIQUE],
+        rungs: &[&compact::launches::UNIQUE, &look_ahead::launches::UNIQUE],
         default: &look_ahead::launches::UNIQUE,
     };
 
@@ -84,4 +86,4 @@ mod rows {
 }
 
 #[cfg(not(target_os = "cuda"))]
-pub use rows::{PARTITION, REDUCE_BY_KEY, RUN_LENGTHS, SELECTIONS, TOP_K, UNIQUE};
+pub use ladders::{PARTITION, REDUCE_BY_KEY, RUN_LENGTHS, SELECTIONS, TOP_K, UNIQUE};

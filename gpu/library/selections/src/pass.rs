@@ -1,8 +1,8 @@
 //! What the host launches to select: the pass that suits the device, the number of items and where they lie.
 
-use crate::kernels::{partition_between, select_between, unique};
+use crate::BLOCK;
+use crate::compact::{self, partition_compact, select_compact, unique_compact};
 use crate::look_ahead::{self, partition_look_ahead, select_look_ahead, unique_look_ahead};
-use crate::{BLOCK, compact};
 use rungs_common::keys::Word;
 use simt::launcher::{Device, Launcher, Result, Scratch};
 use simt::{Argument, Geometry, Global, Scalar};
@@ -164,7 +164,7 @@ macro_rules! words {
                 let Bounds { low, high, order } = bounds;
                 let args = (v.input, v.limit, v.output, v.count, workspace, low, high, order);
                 match pass {
-                    Pass::LookBack => on.launch(select_between::<$W>::default(), geometry, args),
+                    Pass::LookBack => on.launch(select_compact::<$W>::default(), geometry, args),
                     Pass::LookAhead => on.launch(select_look_ahead::<$W>::default(), geometry, args),
                 }
             }
@@ -179,7 +179,7 @@ macro_rules! words {
                 let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output, rest])?;
                 let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, low, high, order);
                 match pass {
-                    Pass::LookBack => on.launch(partition_between::<$W>::default(), geometry, args),
+                    Pass::LookBack => on.launch(partition_compact::<$W>::default(), geometry, args),
                     Pass::LookAhead => on.launch(partition_look_ahead::<$W>::default(), geometry, args),
                 }
             }
@@ -188,7 +188,7 @@ macro_rules! words {
                 let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output])?;
                 let args = (v.input, v.limit, v.output, v.count, workspace);
                 match pass {
-                    Pass::LookBack => on.launch(unique::<$W>::default(), geometry, args),
+                    Pass::LookBack => on.launch(unique_compact::<$W>::default(), geometry, args),
                     Pass::LookAhead => on.launch(unique_look_ahead::<$W>::default(), geometry, args),
                 }
             }

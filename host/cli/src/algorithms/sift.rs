@@ -154,11 +154,11 @@ impl<T: Element + Scalar> SiftProblem<T> {
     }
 
     /// Compares what `who` found with the oracle.
-    fn compare(&self, who: &str, got: &Found<T>) -> Result<()> {
+    fn compare(&self, who: &str, got: Found<T>) -> Result<()> {
         let (family, want) = (self.ladder.family, self.found());
-        compare(family, who, &Data::from(got.items.clone()), &Data::from(want.items.clone()))?;
-        compare(family, who, &Data::from(got.rest.clone()), &Data::from(want.rest.clone()))?;
-        compare(family, who, &Data::from(got.results.clone()), &Data::from(want.results.clone()))
+        compare(family, who, &Data::from(got.items), &Data::from(want.items.clone()))?;
+        compare(family, who, &Data::from(got.rest), &Data::from(want.rest.clone()))?;
+        compare(family, who, &Data::from(got.results), &Data::from(want.results.clone()))
     }
 }
 
@@ -178,7 +178,7 @@ impl<T: Element + Scalar> OpenProblem for SiftProblem<T> {
         let has_results = matches!(self.task(), Task::RunLengths | Task::ReduceByKey);
         let results = unpacked(&results, if has_results { count } else { 0 });
         let rest = if self.task() == Task::Partition { rest } else { vec![] };
-        self.compare(who, &Found { items, rest, results })
+        self.compare(who, Found { items, rest, results })
     }
 }
 
@@ -277,7 +277,7 @@ impl<T: Element + Scalar + Argument> Prepared for Sifting<'_, T> {
     }
 
     fn verify(&mut self) -> Result<()> {
-        self.problem.compare(self.rung, &self.found()?)
+        self.problem.compare(self.rung, self.found()?)
     }
 
     /// A partition's items, the others behind those below the pivot; the first of each run; or its length or sum.

@@ -37,8 +37,7 @@
 pub mod launches;
 mod ring;
 
-use crate::compact::{FirstOfRun, If, Keep, within};
-use crate::kernels::Between;
+use crate::compact::{Between, FirstOfRun, If, Keep, within};
 use ring::{Staged, copy_tiles, next_tile};
 use rungs_common::keys::Word;
 use rungs_common::operator::{Sum, warp_exclusive_of, warp_scan_inclusive};
@@ -117,7 +116,7 @@ shared!(KEPT: [u32; STAGES]);
 // and those of all tiles before.
 shared!(BEFORE: [u32; STAGES]);
 
-/// [`select_between`](crate::kernels::select_between) for words that begin on a multiple of 16 bytes. `count` is always
+/// [`select_compact`](crate::compact::select_compact) for words that begin on a multiple of 16 bytes. `count` is always
 /// written.
 #[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
     select_look_ahead_u32: <u32>, select_look_ahead_u64: <u64>,
@@ -137,7 +136,7 @@ pub fn select_look_ahead<W: Word + Argument>(
     compact::<W, _, false>(input, limit, (output, count), (output, count), workspace, keep)
 }
 
-/// [`partition_between`](crate::kernels::partition_between), likewise.
+/// [`partition_compact`](crate::compact::partition_compact), likewise.
 #[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
     partition_look_ahead_u32: <u32>, partition_look_ahead_u64: <u64>,
 ))]
@@ -158,7 +157,7 @@ pub fn partition_look_ahead<W: Word + Argument>(
     compact::<W, _, true>(input, limit, (output, count), (rest, rest_count), workspace, keep)
 }
 
-/// [`unique`](crate::kernels::unique), likewise.
+/// [`unique_compact`](crate::compact::unique_compact), likewise.
 #[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
     unique_look_ahead_u32: <u32>, unique_look_ahead_u64: <u64>,
 ))]

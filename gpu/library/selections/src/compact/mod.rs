@@ -1,6 +1,6 @@
-//! # Compaction in one pass
+//! # Select, compaction in one pass that looks back
 //!
-//! Which items are kept is a [`Keep`]: a test of an item, of its flag, or of it and the item before it. A block takes a
+//! **Idea.** Which items are kept is a [`Keep`]: a test of an item, of its flag, or of it and the item before it. A block takes a
 //! tile of [`TILE`] items, ranks the kept ones by ballots, looks back for the number kept before the tile, stages the
 //! kept items in shared memory, and stores them side by side. A partition stages the others behind them, and stores
 //! those to a second view. Items keep their order.
@@ -44,14 +44,32 @@
 //!
 //! The host then writes `x.select_if(multiples, Multiple { of: 3 })`, with `x` a `rungs::vec::DeviceVec`.
 //!
+//! **Kernels.** Here are those of the library's own tests: words between two bounds, with or without the others, and the
+//! first word of each run. Those by flags are in [`crate::kernels`].
+//!
 //! **Bottleneck.** Memory; a block's loads and stores pause while it looks back, and the other blocks of the SM fill
 //! the gap. Where that is not enough, [`crate::look_ahead`] has roles for warps and a ring of bulk copies.
+//!
+//! **Cost.** One read of each item and one write of each kept one; a state of 8 bytes per tile; 3 barriers per tile; one
+//! launch, and the clearing of the states before it.
+//!
+//! **Threads.** A block of 256 threads per tile of 4096 items. A warp has a consecutive piece of the tile and takes it
+//! in rows of 32; stores go in stripes of the block.
+//!
+//! **Limits.** Any n, any alignment, items of 1 to 8 bytes.
+//!
+//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016), as the
+//! course's rung `look-back`.
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
 
 use crate::look_back::{self, look_back, next_tile};
 use crate::{BLOCK, WARPS};
+use rungs_common::keys::Word;
 use rungs_common::transform::Functor;
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar, Shared, thread};
+use simt::{Argument, Global, Scalar, Shared, kernel, thread};
 
 /// Items per thread: a warp takes its part of a tile in so many rows of 32.
 pub const ITEMS: usize = 16;
@@ -138,6 +156,73 @@ impl<T: Scalar> Keep<T> for FirstOfRun {
     fn keeps(&self, item: T, before: Option<T>, _: u8) -> bool {
         before.is_none_or(|before| before.to_bits_64() != item.to_bits_64())
     }
+}
+
+/// Whether a key is between two others, both of which count.
+#[derive(Clone, Copy)]
+pub(crate) struct Between<W> {
+    pub(crate) low: W,
+    pub(crate) high: W,
+    pub(crate) order: u32,
+}
+
+impl<W: Word> Functor<W> for Between<W> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn call(&self, key: W) -> bool {
+        let word = key.encode(self.order);
+        self.low <= word && word <= self.high
+    }
+}
+
+/// Selects the items whose words in the order `order` (see [`rungs_common::keys`]) are `low` to `high`.
+#[kernel(max_threads = BLOCK, instances(select_compact_u32: <u32>, select_compact_u64: <u64>))]
+#[allow(clippy::too_many_arguments, reason = "views and bounds")]
+pub fn select_compact<W: Word + Argument>(
+    input: Global<W>,
+    limit: Global<u32>,
+    output: Global<W>,
+    count: Global<u32>,
+    workspace: Global<u64>,
+    low: W,
+    high: W,
+    order: u32,
+) {
+    select(input, limit, output, count, workspace, If(Between { low, high, order }))
+}
+
+/// The same, with the other items.
+#[kernel(max_threads = BLOCK, instances(partition_compact_u32: <u32>, partition_compact_u64: <u64>))]
+#[allow(clippy::too_many_arguments, reason = "views and bounds")]
+pub fn partition_compact<W: Word + Argument>(
+    input: Global<W>,
+    limit: Global<u32>,
+    output: Global<W>,
+    count: Global<u32>,
+    rest: Global<W>,
+    rest_count: Global<u32>,
+    workspace: Global<u64>,
+    low: W,
+    high: W,
+    order: u32,
+) {
+    partition(input, limit, output, count, rest, rest_count, workspace, If(Between { low, high, order }))
+}
+
+/// Selects the first item of each run of items with the same bits.
+// ptxas for compute capability 8.0 keeps to 40 registers, so that six blocks share an SM.
+#[kernel(max_threads = BLOCK, max_spills = 8, instances(
+    unique_compact_u8: <u8>, unique_compact_u16: <u16>, unique_compact_u32: <u32>, unique_compact_u64: <u64>,
+))]
+pub fn unique_compact<W: Scalar>(
+    input: Global<W>,
+    limit: Global<u32>,
+    output: Global<W>,
+    count: Global<u32>,
+    workspace: Global<u64>,
+) {
+    select(input, limit, output, count, workspace, FirstOfRun)
 }
 
 /// The elements of a view that there are: all of them, or the first `limit[0]`.
