@@ -53,6 +53,15 @@ extern "C" {
  *                                                            for on the current device: the host adds them
  *   select     n            n elements                       those less than element n / 2, in order, in room for n;
  *                                                            then an element whose first 4 bytes are their number
+ *   partition  n            n elements                       those less than element n / 2, in order, then the others,
+ *                                                            the last one first; then an element with the number of
+ *                                                            the first, as of select
+ *   unique     n            n elements                       the first of each run of elements with the same bits; room
+ *                                                            and number as of select
+ *   run-lengths n           n elements                       the same, and behind the number n words of 4 bytes, the
+ *                                                            first of which are the lengths of the runs
+ *   reduce-by-key n         n elements, then n words of 4    the same, with the sum of the words of each run in place
+ *                           bytes, up to a whole element     of its length
  *   top-k      n, k         n keys                           the k largest in any order, in room for n, the rest of
  *                                                            which is unspecified
  *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not

@@ -199,6 +199,56 @@ Case select_case(size_t n) {
     return {raw(items), defined_of_selection<T>(expected)};
 }
 
+// Bytes of what is made of runs that are specified: the items of a selection, and as many results behind the count.
+template <class W>
+Raw defined_of_runs(Raw output, size_t n) {
+    size_t head = (n + 1) * sizeof(W);
+    uint32_t count = 0;
+    std::memcpy(&count, output.data() + n * sizeof(W), sizeof count);
+    Raw results(output.begin() + head, output.end());
+    std::fill(results.begin() + std::min(results.size(), count * sizeof(uint32_t)), results.end(), 0);
+    output.resize(head);
+    output = defined_of_selection<W>(output);
+    output.insert(output.end(), results.begin(), results.end());
+    return output;
+}
+
+// A partition's items below the middle one, then the others from the last on, and the number of the first.
+template <class T>
+Case partition_case(size_t n) {
+    std::vector<T> items = random_keys<T>(n), out, others;
+    for (const T& item : items) (item < items[n / 2] ? out : others).push_back(item);
+    uint32_t count = uint32_t(out.size());
+    out.insert(out.end(), others.rbegin(), others.rend());
+    out.resize(n + 1);
+    Raw expected = raw(out);
+    std::memcpy(expected.data() + n * sizeof(T), &count, sizeof count);
+    return {raw(items), expected};
+}
+
+// The first item of each run, and with `results` behind the count the lengths of the runs, or, with `words`, sums.
+template <class W>
+Case runs_case(size_t n, bool results, bool words) {
+    std::vector<W> items = small_numbers<W>(n, 2), out;
+    size_t packed = (n * sizeof(uint32_t) + sizeof(W) - 1) / sizeof(W) * sizeof(W) / sizeof(uint32_t);
+    std::vector<uint32_t> input = small_numbers<uint32_t>(packed, 1000), of_runs;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || items[i] != items[i - 1]) {
+            out.push_back(items[i]);
+            of_runs.push_back(0);
+        }
+        of_runs.back() += words ? input[i] : 1;
+    }
+    uint32_t count = uint32_t(out.size());
+    out.resize(n + 1);
+    of_runs.resize(results ? packed : 0);
+    Raw expected = raw(out), behind = raw(of_runs), from = raw(items), more = raw(input);
+    std::memcpy(expected.data() + n * sizeof(W), &count, sizeof count);
+    expected.insert(expected.end(), behind.begin(), behind.end());
+    if (words) from.insert(from.end(), more.begin(), more.end());
+    return {from, defined_of_runs<W>(expected, n)};
+}
+
 // The first k keys of an output from the largest on; what is behind them is not specified.
 template <class T>
 Raw defined_of_top_k(Raw output, size_t k) {
@@ -283,6 +333,14 @@ auto by_type(const std::string& dtype, F f) {
 
 bool is_pairs(const RungsPeer& peer) { return std::strstr(peer.name, "_pairs_") != nullptr; }
 
+bool is_wide(const RungsPeer& peer) { return std::strstr(peer.dtype, "64") != nullptr; }
+
+// Peers of runs, for which items of all types are words.
+bool is_of_runs(const RungsPeer& peer) {
+    std::string family = peer.family;
+    return family == "unique" || family == "run-lengths" || family == "reduce-by-key";
+}
+
 Case make_case(const RungsPeer& peer, const Shape& shape) {
     std::string family = peer.family, name = peer.name, dtype = peer.dtype;
     size_t n = shape[0];
@@ -290,6 +348,11 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
     if (family == "sort-by-low-half") return low_half_case(n, is_stable(peer));
     if (family == "scan") return by_type(dtype, [&](auto t) { return scan_case<decltype(t)>(name, n); });
     if (family == "select") return by_type(dtype, [&](auto t) { return select_case<decltype(t)>(n); });
+    if (family == "partition") return by_type(dtype, [&](auto t) { return partition_case<decltype(t)>(n); });
+    if (is_of_runs(peer)) {
+        bool results = family != "unique", words = family == "reduce-by-key";
+        return is_wide(peer) ? runs_case<uint64_t>(n, results, words) : runs_case<uint32_t>(n, results, words);
+    }
     if (family == "top-k") return by_type(dtype, [&](auto t) { return top_k_case<decltype(t)>(n, shape[1]); });
     if (family == "reduce") return by_type(dtype, [&](auto t) { return reduce_case<decltype(t)>(name, n); });
     if (family == "histogram")
@@ -410,8 +473,16 @@ std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t str
         }
         if (std::strcmp(peer.family, "sort-by-low-half") == 0 && !is_stable(peer)) result = with_runs_in_order(result);
         if (std::strcmp(peer.family, "select") == 0) {
-            bool wide = std::strstr(peer.dtype, "64") != nullptr;
-            result = wide ? defined_of_selection<uint64_t>(result) : defined_of_selection<uint32_t>(result);
+            result = is_wide(peer) ? defined_of_selection<uint64_t>(result) : defined_of_selection<uint32_t>(result);
+        }
+        if (std::strcmp(peer.family, "partition") == 0) {
+            // Behind the number the last element is not specified.
+            size_t end = result.size() - (is_wide(peer) ? 4 : 0);
+            std::fill(result.begin() + end, result.end(), 0);
+        }
+        if (is_of_runs(peer)) {
+            size_t n = shape[0];
+            result = is_wide(peer) ? defined_of_runs<uint64_t>(result, n) : defined_of_runs<uint32_t>(result, n);
         }
         if (std::strcmp(peer.family, "top-k") == 0) {
             result = by_type(peer.dtype, [&](auto t) { return defined_of_top_k<decltype(t)>(result, shape[1]); });

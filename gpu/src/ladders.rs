@@ -1,6 +1,8 @@
 //! The ladders of the program: the course's rungs, then the library's rows.
 
+use rungs_common::ladder::select::Select;
 use rungs_common::ladder::sort::Sort;
+use rungs_common::ladder::top_k::TopK;
 use rungs_common::ladder::{Entry, Failed, Ladder, Launcher, Launches, Result};
 use rungs_matmul::ladder::{self as course, Multiply};
 use rungs_products::ladder::{
@@ -11,13 +13,13 @@ use std::boxed::Box;
 use std::sync::LazyLock;
 use std::vec::Vec;
 
-type Sorts = &'static [&'static Entry<Sort>];
+type Rows<K> = &'static [&'static Entry<K>];
 
 /// Sorts by digits.
 pub static RADIX: Ladder<Sort> = Ladder {
     family: rungs_radix::LADDER.family,
     about: rungs_radix::LADDER.about,
-    rungs: &joined::<{ rungs_radix::LADDER.rungs.len() + rungs_sorts::BY_DIGITS.len() }>(
+    rungs: &joined::<_, { rungs_radix::LADDER.rungs.len() + rungs_sorts::BY_DIGITS.len() }>(
         rungs_radix::LADDER.rungs,
         rungs_sorts::BY_DIGITS,
     ),
@@ -28,15 +30,37 @@ pub static RADIX: Ladder<Sort> = Ladder {
 pub static MERGE: Ladder<Sort> = Ladder {
     family: rungs_merge::LADDER.family,
     about: rungs_merge::LADDER.about,
-    rungs: &joined::<{ rungs_merge::LADDER.rungs.len() + rungs_sorts::BY_COMPARISONS.len() }>(
+    rungs: &joined::<_, { rungs_merge::LADDER.rungs.len() + rungs_sorts::BY_COMPARISONS.len() }>(
         rungs_merge::LADDER.rungs,
         rungs_sorts::BY_COMPARISONS,
     ),
     default: rungs_merge::LADDER.default,
 };
 
+/// Selections by a pivot.
+pub static SELECT: Ladder<&dyn Select> = Ladder {
+    family: rungs_select::LADDER.family,
+    about: rungs_select::LADDER.about,
+    rungs: &joined::<_, { rungs_select::LADDER.rungs.len() + rungs_selections::SELECTIONS.len() }>(
+        rungs_select::LADDER.rungs,
+        rungs_selections::SELECTIONS,
+    ),
+    default: &rungs_selections::look_ahead::launches::SELECT,
+};
+
+/// The largest keys.
+pub static TOP_K: Ladder<&dyn TopK> = Ladder {
+    family: rungs_top_k::LADDER.family,
+    about: rungs_top_k::LADDER.about,
+    rungs: &joined::<_, { rungs_top_k::LADDER.rungs.len() + rungs_selections::TOP_K.len() }>(
+        rungs_top_k::LADDER.rungs,
+        rungs_selections::TOP_K,
+    ),
+    default: &rungs_selections::sampled::RUNG,
+};
+
 /// The rows of the first list, then those of the second.
-const fn joined<const N: usize>(first: Sorts, second: Sorts) -> [&'static Entry<Sort>; N] {
+const fn joined<K, const N: usize>(first: Rows<K>, second: Rows<K>) -> [&'static Entry<K>; N] {
     let (mut rows, mut i) = ([first[0]; N], 0);
     while i < N {
         rows[i] = if i < first.len() { first[i] } else { second[i - first.len()] };

@@ -100,14 +100,14 @@ fn reductions_scans_and_selections_run_where_they_do_not_refuse() {
             assert_eq!(output.slice().last(), Some(&total), "{name} on {device:?}");
         }
         let below = data.iter().filter(|&&x| x < data[0]).count() as u32;
-        for entry in rungs_kernels::select::LADDER.rungs {
+        for entry in rungs_kernels::ladders::SELECT.rungs {
             let (mut input, mut output) = (Buffer::new(&data, 0), Buffer::poisoned(data.len(), 0));
             let (mut count, pivot) = (Buffer::poisoned(1, 0), data[0]);
             let args = select::Items { input: input.view(), output: output.view(), count: count.view(), pivot };
             entry.selector::<u32>(&gpu, N).unwrap().run(&gpu, args).unwrap();
             assert_eq!(count.slice(), [below], "{} on {device:?}", entry.rung.name);
         }
-        for entry in rungs_kernels::top_k::LADDER.rungs {
+        for entry in rungs_kernels::ladders::TOP_K.rungs {
             let (mut input, mut output) = (Buffer::new(&data, 0), Buffer::poisoned(1, 0));
             let args = top_k::Keys { input: input.view(), output: output.view(), order: UNSIGNED };
             entry.finder(&gpu, N, 1).unwrap().run(&gpu, args).unwrap();

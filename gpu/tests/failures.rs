@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Buffer, Element, SORTS, difference, families, random, same, view, with_multiprocessors};
+use common::{Buffer, Element, SIFTS, SORTS, difference, families, random, same, view, with_multiprocessors};
 use rungs_kernels::histogram::Key;
 use rungs_kernels::keys::{SIGNED, UNSIGNED, Word};
 use rungs_kernels::ladder::histogram::{Counts, Histogram};
@@ -11,10 +11,11 @@ use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::ladder::select::Select;
+use rungs_kernels::ladder::sift::{Sift, Task};
 use rungs_kernels::ladder::sort::{Sort, Width};
 use rungs_kernels::ladder::top_k::TopK;
 use rungs_kernels::ladder::{Device, Entry, Failed, Launcher, Options, Result, Rung};
-use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort, top_k};
+use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sift, sort, top_k};
 use rungs_kernels::operator::Operation;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
@@ -141,6 +142,55 @@ fn selects(entry: &'static Entry<&dyn Select>) -> Case {
                 want.sort_unstable();
             }
             assert!(got == want, "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
+fn sifts(entry: &'static Entry<&dyn Sift>) -> Case {
+    let (name, task) = (entry.rung.name, entry.run.task());
+    Case::new(&entry.rung, "u32", MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.sifter::<u32>(on, n)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let (pivot, len) = (1 << 31, n as usize);
+            // Runs of about two items, so that not all are alike.
+            let items: Vec<u32> = elements::<u32>(n, run).into_iter().map(|x| x >> 31 << 31).collect();
+            let has = |of: &[Task]| if of.contains(&task) { len } else { 0 };
+            let mut input = Buffer::new(&items, 0);
+            let mut words = Buffer::new(&items[..has(&[Task::ReduceByKey])], 0);
+            let [mut output, mut rest] = [len, has(&[Task::Partition])].map(|len| Buffer::<u32>::poisoned(len, 0));
+            let mut results = Buffer::<u32>::poisoned(has(&[Task::RunLengths, Task::ReduceByKey]), 0);
+            let [mut count, mut others] = [1, usize::from(task == Task::Partition)].map(|n| Buffer::poisoned(n, 0));
+            sequence.run(
+                on,
+                sift::Items {
+                    input: input.view(),
+                    words: words.view(),
+                    pivot,
+                    output: output.view(),
+                    count: count.view(),
+                    rest: rest.view(),
+                    rest_count: others.view(),
+                    results: results.view(),
+                },
+            )?;
+            let (below, above): (Vec<u32>, Vec<u32>) = items.iter().partition(|&&x| x < pivot);
+            let runs: Vec<&[u32]> = items.chunk_by(|a, b| a == b).collect();
+            let firsts: Vec<u32> = runs.iter().map(|run| run[0]).collect();
+            let of_runs: Vec<u32> = match task {
+                Task::RunLengths => runs.iter().map(|run| run.len() as u32).collect(),
+                Task::ReduceByKey => runs.iter().map(|run| run.iter().fold(0u32, |a, b| a.wrapping_add(*b))).collect(),
+                _ => vec![],
+            };
+            let want = if task == Task::Partition { &below } else { &firsts };
+            assert_eq!(count.slice(), [want.len() as u32], "{name}, {task:?}, n = {n}, run {run}");
+            assert!(output.slice()[..want.len()] == want[..], "{name}, {task:?}, n = {n}, run {run}");
+            assert!(results.slice().starts_with(&of_runs), "{name}, {task:?}, n = {n}, run {run}");
+            if task == Task::Partition {
+                assert_eq!(others.slice(), [above.len() as u32], "{name}, {task:?}, n = {n}, run {run}");
+                assert!(rest.slice().starts_with(&above), "{name}, {task:?}, n = {n}, run {run}");
+            }
             Ok(())
         }))
     })
@@ -333,8 +383,9 @@ fn cases() -> Vec<Case> {
     for entry in rungs_kernels::scan::LADDER.rungs {
         cases.extend([scans::<u32>(entry, Operation::Sum), scans::<f64>(entry, Operation::Max)]);
     }
-    cases.extend(rungs_kernels::select::LADDER.rungs.iter().map(|entry| selects(entry)));
-    cases.extend(rungs_kernels::top_k::LADDER.rungs.iter().map(|entry| finds(entry)));
+    cases.extend(rungs_kernels::ladders::SELECT.rungs.iter().map(|entry| selects(entry)));
+    cases.extend(rungs_kernels::ladders::TOP_K.rungs.iter().map(|entry| finds(entry)));
+    cases.extend(SIFTS.iter().flat_map(|ladder| ladder.rungs).map(|entry| sifts(entry)));
     for entry in rungs_kernels::histogram::LADDER.rungs {
         cases.extend([counts::<u8>(entry), counts::<u32>(entry)]);
     }

@@ -3,11 +3,12 @@
 
 mod common;
 
-use common::{Element, SORTS, families, view, with_multiprocessors};
+use common::{Element, SIFTS, SORTS, families, view, with_multiprocessors};
 use rungs_kernels::keys::{SIGNED, UNSIGNED};
 use rungs_kernels::ladder::matmul::{Batch, Matrix, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::saxpy::Vectors;
 use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::ladder::sift::{self, Task};
 use rungs_kernels::ladder::sort::{Sort, Width};
 use rungs_kernels::ladder::{
     Device, Failed, Ladder, Launcher, Lengths, MAX_SHARED, Options, Result, Scratch, Sequence,
@@ -16,6 +17,7 @@ use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort, top_k}
 use rungs_kernels::operator::Operation;
 use rungs_kernels::scan::{r5_look_back, r6_look_ahead};
 use rungs_kernels::select::{r3_three_kernels, r4_look_back as selects};
+use rungs_kernels::selections::compact;
 use rungs_kernels::{bitonic, bubble, ladders, odd_even, radix};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -171,7 +173,7 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let cases = other_than(n).into_iter().flat_map(|m| [(with(m, n), [m, n]), (with(n, m), [m, n])]);
         check_refuses(entry.rung.name, entry.scanner(&on, n, Operation::Sum), &on, cases.collect());
     }
-    for entry in rungs_kernels::select::LADDER.rungs {
+    for entry in ladders::SELECT.rungs {
         let with = |m, of, count| select::Items {
             input: words.slice(0, m),
             output: words.slice(0, of),
@@ -182,7 +184,33 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let cases = cases.chain([0, 2].map(|count| (with(n, n, count), [count, 1])));
         check_refuses(entry.rung.name, entry.selector(&on, n), &on, cases.collect());
     }
-    for entry in rungs_kernels::top_k::LADDER.rungs {
+    for entry in SIFTS.iter().flat_map(|ladder| ladder.rungs) {
+        let task = entry.run.task();
+        let [parts, sums] = [Task::Partition, Task::ReduceByKey].map(|of| if task == of { n } else { 0 });
+        let results = if task == Task::RunLengths { n } else { sums };
+        let items = sift::Items {
+            input: all,
+            words: words.slice(0, sums),
+            pivot: 7,
+            output: all,
+            count: words.slice(0, 1),
+            rest: words.slice(0, parts),
+            rest_count: words.slice(0, u32::from(parts > 0)),
+            results: words.slice(0, results),
+        };
+        let other = |m: u32| words.slice(0, m);
+        let cases = other_than(n).into_iter().flat_map(|m| {
+            [(sift::Items { input: other(m), ..items }, [m, n]), (sift::Items { output: other(m), ..items }, [m, n])]
+        });
+        let without = [
+            (sift::Items { words: other(n + 2 - sums), ..items }, [n + 2 - sums, sums]),
+            (sift::Items { rest: other(n + 2 - parts), ..items }, [n + 2 - parts, parts]),
+            (sift::Items { results: other(n + 2 - results), ..items }, [n + 2 - results, results]),
+            (sift::Items { count: other(2), ..items }, [2, 1]),
+        ];
+        check_refuses(entry.rung.name, entry.sifter(&on, n), &on, cases.chain(without).collect());
+    }
+    for entry in ladders::TOP_K.rungs {
         let with = |m, of| top_k::Keys { input: words.slice(0, m), output: words.slice(0, of), order: SIGNED };
         let (keys, outputs) =
             (other_than(n).map(|m| (with(m, 7), [m, n])), other_than(7).map(|of| (with(n, of), [of, 7])));
@@ -269,7 +297,7 @@ fn a_rung_refuses_what_it_cannot_do() {
             assert!(refusal(entry.scanner::<f64>(&gpu, n, Operation::Min)).contains(&n.to_string()));
         }
     }
-    for entry in rungs_kernels::top_k::LADDER.rungs {
+    for entry in ladders::TOP_K.rungs {
         assert!(refusal(entry.finder(&gpu, 5, 6)).contains("the 6 largest of 5 keys"));
     }
     // Columns and windows that there cannot be.
@@ -352,7 +380,7 @@ fn taken_by_reduce(name: &str, n: u32) -> Taken {
 
 /// For a selection from `n` words.
 fn taken_by_select(name: &str, n: u32) -> Taken {
-    let entry = rungs_kernels::select::LADDER.get(name).unwrap();
+    let entry = ladders::SELECT.get(name).unwrap();
     let make = |on: &dyn Launcher| entry.selector::<u32>(on, n);
     taken(make, |on| {
         let (memory, count) = (on.scratch::<u32>(n)?, on.scratch::<u32>(1)?);
@@ -464,6 +492,9 @@ fn scratch_memory_is_as_much_as_heads_say() {
         ("warp-aggregated", 0),
         ("three-kernels", 4 * n.div_ceil(r3_three_kernels::TILE) as u64),
         ("look-back", states(selects::TILE, 8)),
+        // Room for either pass: tiles of the one that looks back are more.
+        ("compact", states(compact::TILE, 8)),
+        ("look-ahead", states(compact::TILE, 8)),
     ] {
         assert_eq!(taken_by_select(name, n).bytes, bytes, "{name}");
     }

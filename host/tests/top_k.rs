@@ -5,7 +5,7 @@ use rungs::data::{Distribution, Element};
 use rungs::engine::Engine;
 use rungs::keys::KeyWord;
 use rungs::vec::DeviceVec;
-use rungs_kernels::selections::top_k::Selects;
+use rungs_kernels::selections::sampled::Selects;
 use simt::Scalar;
 
 /// The bits, which tell NaN from NaN.

@@ -127,6 +127,40 @@ fn keys_from_npy_come_back_sorted_for_every_type() {
 }
 
 #[test]
+fn parts_and_runs_of_a_file() {
+    let folder = TempDir::new().unwrap();
+    let (input, output) = (path(&folder, "items.npy"), path(&folder, "found.npy"));
+    let found = |command: &str| {
+        let (code, _, err) = outcome(&[command, "--input", &input, "--output", &output]);
+        assert_eq!(code, 0, "{err}");
+        read_keys(&Place::from(&*output), &Dtype::ALL).unwrap().data
+    };
+    write(&input, &Data::from(vec![7_i32, 7, -2, 5, 5, 5, 7, -2]));
+    // The item in the middle, which is 5, is the pivot: -2 twice, then the others.
+    assert_eq!(found("partition"), Data::from(vec![-2_i32, -2, 7, 7, 5, 5, 5, 7]));
+    assert_eq!(found("select"), Data::from(vec![-2_i32, -2]));
+    assert_eq!(found("unique"), Data::from(vec![7_i32, -2, 5, 7, -2]));
+    assert_eq!(found("run-lengths"), Data::from(vec![2_u32, 1, 3, 1, 1]));
+    write(&input, &Data::from(vec![0.0_f64, -0.0, f64::NAN, f64::NAN]));
+    assert_eq!(found("unique"), Data::from(vec![0.0_f64, -0.0, f64::NAN]));
+    write(&input, &Data::from(Vec::<u64>::new()));
+    for command in ["partition", "unique", "run-lengths", "reduce-by-key"] {
+        assert_eq!(found(command).len(), 0, "{command}");
+    }
+    write(&input, &Data::from(vec![1_u32, 2]));
+    refused_in_short(&["unique", "--input", &input, "--run-length", "3"], 2, &["--run-length is of drawn items"]);
+    refused_in_short(&["partition", "--input", &input, "--keep", "0.5"], 2, &["--keep is of drawn items"]);
+    refused(&["select", "--keep", "1.5"], 2, &["a fraction is a number from 0 to 1"]);
+    // Drawn items of which a tenth is below the pivot, and runs of 50 on average.
+    let (_, out, err) = outcome(&["select", "--n", "10000", "--keep", "0.1", "--output", &output, "--format", "json"]);
+    assert!(out.contains("\"verified\":true") || out.contains("\"verified\": true"), "{out}{err}");
+    assert_eq!(read_keys(&Place::from(&*output), &Dtype::ALL).unwrap().data.len(), 1000);
+    outcome(&["unique", "--n", "10000", "--run-length", "50", "--output", &output]);
+    let runs = read_keys(&Place::from(&*output), &Dtype::ALL).unwrap().data.len();
+    assert!((140..=270).contains(&runs), "{runs} runs");
+}
+
+#[test]
 fn keys_through_the_standard_streams() {
     let keys: Vec<u8> = [5u32, 1, u32::MAX, 0, 5].iter().flat_map(|k| k.to_le_bytes()).collect();
     let output =

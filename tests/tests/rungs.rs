@@ -147,6 +147,10 @@ fn variants(family: &Family) -> Vec<Parameters> {
             Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}
             // gpu/top_k has several k for every size.
             Extra::K => {}
+            Extra::Keep => multiply(&|p| [None, Some(0.1)].map(|keep| Parameters { keep, ..p }).to_vec()),
+            Extra::RunLength => {
+                multiply(&|p| [None, Some(1), Some(3000)].map(|run_length| Parameters { run_length, ..p }).to_vec());
+            }
             Extra::Threads | Extra::Blocks => {}
         }
     }

@@ -42,7 +42,7 @@ const RUNGS: &[(&str, &[&str])] = &[
     ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs", "either"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
-    ("select", &["three-kernels", "look-back"]),
+    ("select", &["three-kernels", "look-back", "compact", "look-ahead"]),
     ("histogram", &["bank-private"]),
 ];
 
@@ -180,7 +180,8 @@ impl Case {
                 }
                 Extra::Exclusive => parameters.exclusive = random.random(),
                 Extra::Bins => parameters.bins = Some(random.random_range(1..=rungs_kernels::histogram::MAX_BINS)),
-                Extra::K | Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values | Extra::LowHalf => {}
+                Extra::K | Extra::Keep | Extra::RunLength => {}
+                Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values | Extra::LowHalf => {}
                 Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}
             }
         }
@@ -299,7 +300,7 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
             })
         }
         Kind::Select => {
-            let entry = rungs_kernels::select::LADDER.get(rung.name).ok_or_else(gone)?;
+            let entry = rungs_kernels::ladders::SELECT.get(rung.name).ok_or_else(gone)?;
             let mut selectors: Kept<select::Items<u32>> = Kept::new();
             let call: Call = Box::new(move |on, _, input, output| {
                 let n = input.len();

@@ -8,7 +8,7 @@
 //! count. Keys equal to the pivot are not listed: only their number matters, so equal keys cost nothing.
 //!
 //! **Bottleneck.** Memory, for many keys; for fewer the two kernels of one block. A faster filter has more loads in
-//! flight: the library's reads 16 bytes per load and prefetches (`gpu/library/selections/src/top_k`).
+//! flight: the library's reads 16 bytes per load and prefetches (`gpu/library/selections/src/sampled`).
 //!
 //! **Cost.** One read of each key; 3 launches, and the clearing of the state before them. One write of each key above
 //! the pivot, and 5 reads of each of those, by one block. 16 barriers for the sample, as many for the selection.

@@ -120,13 +120,13 @@ impl<K: Scalar> sealed::Algorithm for Histogram<K> {
 }
 
 /// A view of nothing, for launches that do not run.
-fn nowhere<T: Scalar>(n: u32) -> Global<T> {
+pub(super) fn nowhere<T: Scalar>(n: u32) -> Global<T> {
     // SAFETY: no kernel gets the view.
     unsafe { Global::from_raw(ptr::without_provenance_mut(SCRATCH_ALIGN), n) }
 }
 
 /// A number of elements, as kernels count them.
-fn count(n: usize) -> Result<u32> {
+pub(super) fn count(n: usize) -> Result<u32> {
     u32::try_from(n)
         .map_err(|_| Error::Usage(format!("{n} elements are too many for a plan; the limit is {}", u32::MAX)))
 }

@@ -29,6 +29,8 @@
 //! | [`Plan::reduce`] | input, one element of output | as sort |
 //! | [`Plan::scan`] | input and output, which may be the same | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
+//! | [`Plan::select_between`], [`Plan::unique`] | input, output, the number kept; a limit on the device, or null | as sort |
+//! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
 //!
 //! **Contexts, streams, memory.** On a GPU the engine is [`Engine::adopt`]'s, for a context of the caller's, or
 //! [`Engine::open`]'s, which has the device's primary context. The crates give handles and addresses so; a cast makes
@@ -61,12 +63,14 @@
 mod algorithms;
 mod arrays;
 mod scratch;
+mod selections;
 
 #[cfg(test)]
 mod tests;
 
 pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
+pub use selections::{Select, TopK, Unique};
 
 use crate::engine::Engine;
 use crate::engine::on_stream::{OnStream, Rehearsal};

@@ -1,6 +1,7 @@
 //! What a run enqueues, and on which memory. That the results are right, for every plan on every engine:
 //! tests/tests/plans.rs.
 
+use super::selections::Kept;
 use super::*;
 use crate::data::Element;
 use crate::engine::Buffer;
@@ -8,9 +9,10 @@ use crate::keys::order_of;
 use crate::vec::choice;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
+use rungs_kernels::selections::pass::{Pass, Views};
 use rungs_kernels::{ladders, scan as scans};
 use simt::launcher::{Call, Device, Memory};
-use simt::{Geometry, sim};
+use simt::{Geometry, Global, sim};
 use std::cell::RefCell;
 use std::ptr;
 
@@ -178,6 +180,71 @@ fn scans_reductions_and_histograms_only_launch_and_fill() {
         let mut want = vec![0u32; 1000];
         keys(n).iter().flat_map(|key| key.to_le_bytes()).for_each(|byte| want[byte as usize] += 1);
         assert_eq!(counts.download().unwrap(), want, "n = {n}");
+    }
+}
+
+#[test]
+fn selections_only_launch_and_fill() {
+    let engine = Engine::simulator();
+    for n in SIZES {
+        let input = engine.upload(&keys(n)).unwrap();
+        let (output, count) = (engine.alloc::<u32>(n as usize).unwrap(), engine.alloc::<u32>(1).unwrap());
+        let limits = engine.upload(&[n / 3]).unwrap();
+        let views = |limit: Global<u32>| {
+            output.fill(0xA5).unwrap();
+            count.fill(0xA5).unwrap();
+            Kept(Views { input: input.view(), limit, output: output.view(), count: count.view() })
+        };
+        for pass in [Pass::LookBack, Pass::LookAhead] {
+            let plan = Plan::<Select<u32>>::select_by_pass(&engine, n, ..1 << 30, pass).unwrap();
+            for (limit, there) in [(limits.slice(0, 0), n), (limits.view(), n / 3)] {
+                check_captured("select", &plan, || views(limit));
+                let want: Vec<u32> = keys(n)[..there as usize].iter().copied().filter(|&key| key < 1 << 30).collect();
+                assert_eq!(count.download().unwrap(), [want.len() as u32], "{pass:?} of {there} of {n}");
+                assert_eq!(output.download().unwrap()[..want.len()], want, "{pass:?} of {there} of {n}");
+            }
+            let plan = Plan::<Unique<u32>>::unique_by_pass(&engine, n, pass).unwrap();
+            input.write(&keys(n).into_iter().map(|key| key >> 31).collect::<Vec<_>>()).unwrap();
+            check_captured("unique", &plan, || views(limits.slice(0, 0)));
+            let mut want: Vec<u32> = keys(n).into_iter().map(|key| key >> 31).collect();
+            want.dedup();
+            assert_eq!(count.download().unwrap(), [want.len() as u32], "{pass:?}, n = {n}");
+            assert_eq!(output.download().unwrap()[..want.len()], want, "{pass:?}, n = {n}");
+            input.write(&keys(n)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_largest_and_the_smallest_are_found_by_a_plan() {
+    let engine = Engine::simulator();
+    // One launch, several, and with a pivot.
+    for n in [0, 1, 33, 8193, 40_009] {
+        let input = engine.upload(&keys(n)).unwrap();
+        let mut sorted = keys(n);
+        sorted.sort_unstable();
+        for k in [0, 1, 10, n as usize / 2, n as usize].into_iter().filter(|&k| k <= n as usize) {
+            let output = engine.alloc::<u32>(k).unwrap();
+            for largest in [true, false] {
+                let make = if largest { Plan::<TopK<u32>>::top_k } else { Plan::<TopK<u32>>::bottom_k };
+                let plan = make(&engine, n as usize, k).unwrap();
+                let scratch = scratch(&plan);
+                for _ in 0..2 {
+                    output.fill(0xA5).unwrap();
+                    let (from, to, bytes) = (input.as_ptr(), output.as_ptr(), plan.scratch_bytes());
+                    // SAFETY: all arrays live, and are as large as the plan says.
+                    unsafe { plan.run(ptr::null_mut(), from, to, scratch.as_ptr(), bytes) }.unwrap();
+                    let mut got = output.download().unwrap();
+                    got.sort_unstable();
+                    let want = if largest { &sorted[n as usize - k..] } else { &sorted[..k] };
+                    assert!(got == want, "{k} of {n}, the largest: {largest}");
+                }
+                let behind = &scratch.download().unwrap()[plan.scratch_bytes()..];
+                assert!(behind.iter().all(|&byte| byte == 0x5B), "{k} of {n} writes behind the scratch memory");
+            }
+        }
+        let why = Plan::<TopK<u32>>::top_k(&engine, n as usize, n as usize + 1).map(|plan| plan.len()).unwrap_err();
+        assert!(why.to_string().contains("do not exist"), "{why}");
     }
 }
 

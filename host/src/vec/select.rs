@@ -41,13 +41,14 @@ use crate::data::Element;
 use crate::engine::{Engine, Geometry};
 use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
-use rungs_kernels::keys::Word;
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
-use rungs_kernels::selections::by_key::{self, reduce_by_key, run_lengths};
+use rungs_kernels::selections::BLOCK;
+use rungs_kernels::selections::by_key::{self, lengths_by_key, reduce_by_key};
+use rungs_kernels::selections::compact::unique_compact;
 use rungs_kernels::selections::kernels::*;
-use rungs_kernels::selections::{BLOCK, compact};
+use rungs_kernels::selections::pass::{Bounds, Rest, Selection, Selects, Views};
 use rungs_kernels::transform::Functor;
-use simt::launcher::{Launcher, Scratch};
+use simt::launcher::{self, Launcher, Scratch};
 use simt::{Argument, Global, Kernel, Scalar};
 use std::ops::{Bound, RangeBounds};
 use std::rc::Rc;
@@ -60,12 +61,9 @@ pub struct Selected<T> {
 }
 
 impl<T: Scalar> Selected<T> {
-    /// Room for `len` elements, and none of them yet.
-    fn none(engine: &Engine, len: usize) -> Result<Self> {
-        let count = DeviceVec::uninit(engine, 1)?;
-        // Where there are no elements no block writes the number.
-        count.buffer.fill(0)?;
-        Ok(Self { items: DeviceVec::uninit(engine, len)?, count: Rc::new(count) })
+    /// Room for `len` elements and their number, neither of which is there yet.
+    fn uninit(engine: &Engine, len: usize) -> Result<Self> {
+        Ok(Self { items: DeviceVec::uninit(engine, len)?, count: Rc::new(DeviceVec::uninit(engine, 1)?) })
     }
 
     /// How many elements, once everything asked of the engine before is done.
@@ -112,12 +110,6 @@ struct Input<'v, T> {
     limit: Global<u32>,
 }
 
-/// The views of a selection: input, limit, output, count, workspace.
-type Views<T> = (Global<T>, Global<u32>, Global<T>, Global<u32>, Global<u64>);
-
-/// The views of a partition: input, limit, output, count, rest, its count, workspace.
-type Halves<T> = (Global<T>, Global<u32>, Global<T>, Global<u32>, Global<T>, Global<u32>, Global<u64>);
-
 /// The arguments of `reduce_by_key`: keys, values, limit, output of both, count, workspace.
 type RunArgs<K, V> = (Global<K>, Global<V>, Global<u32>, Global<K>, Global<V>, Global<u32>, Global<u64>);
 
@@ -136,36 +128,37 @@ impl<T: Scalar> Input<'_, T> {
         &self.items.engine
     }
 
-    fn geometry(&self) -> Geometry {
-        Geometry::linear(compact::grid(self.n()), BLOCK).shared(compact::shared_bytes::<T>())
-    }
-
     /// States of tiles, all zero.
     fn workspace(&self, words: u32) -> Result<Scratch<u64>> {
         let on: &dyn Launcher = self.engine();
         Ok(on.zeros(words)?)
     }
 
-    /// Launches a selection.
-    fn select(&self, launch: impl FnOnce(&Engine, Geometry, Views<T>) -> Result<()>) -> Result<Selected<T>> {
-        let selected = Selected::none(self.engine(), self.items.len())?;
-        let workspace = self.workspace(compact::workspace(self.n()))?;
-        let (output, count) = (selected.items.view(), selected.count.view());
-        let views = (self.items.view(), self.limit, output, count, workspace.view());
-        launch(self.engine(), self.geometry(), views)?;
+    /// Launches a selection from the elements as words of their size.
+    fn select<W: Scalar>(
+        &self,
+        launch: impl FnOnce(&dyn Launcher, &Selection<W>, Views<W>) -> launcher::Result,
+    ) -> Result<Selected<T>> {
+        let (on, selected): (&dyn Launcher, _) = (self.engine(), Selected::uninit(self.engine(), self.items.len())?);
+        launch(on, &Selection::new(on, self.n())?, self.views(&selected))?;
         Ok(selected)
     }
 
     /// Launches a partition.
-    fn partition(&self, launch: impl FnOnce(&Engine, Geometry, Halves<T>) -> Result<()>) -> Result<Parts<T>> {
-        let kept = Selected::none(self.engine(), self.items.len())?;
-        let rest = Selected::none(self.engine(), self.items.len())?;
-        let workspace = self.workspace(compact::workspace(self.n()))?;
-        let (output, count) = (kept.items.view(), kept.count.view());
-        let (other, others) = (rest.items.view(), rest.count.view());
-        let views = (self.items.view(), self.limit, output, count, other, others, workspace.view());
-        launch(self.engine(), self.geometry(), views)?;
+    fn partition<W: Scalar>(
+        &self,
+        launch: impl FnOnce(&dyn Launcher, &Selection<W>, Views<W>, Rest<W>) -> launcher::Result,
+    ) -> Result<Parts<T>> {
+        let (on, kept): (&dyn Launcher, _) = (self.engine(), Selected::uninit(self.engine(), self.items.len())?);
+        let rest = Selected::uninit(self.engine(), self.items.len())?;
+        let others = (rest.items.view().cast(), rest.count.view());
+        launch(on, &Selection::new(on, self.n())?, self.views(&kept), others)?;
         Ok((kept, rest))
+    }
+
+    fn views<W: Scalar>(&self, selected: &Selected<T>) -> Views<W> {
+        let (output, count) = (selected.items.view().cast(), selected.count.view());
+        Views { input: self.items.view().cast(), limit: self.limit, output, count }
     }
 
     /// Refuses another vector that does not go with the elements.
@@ -181,54 +174,64 @@ impl<T: Scalar> Input<'_, T> {
     }
 
     fn flagged(&self, flags: &DeviceVec<u8>) -> Result<Selected<T>> {
-        fn of<W: Scalar, T: Scalar>(e: &Engine, geometry: Geometry, v: Views<T>, flags: Global<u8>) -> Result<()>
+        fn of<W: Scalar, T: Scalar>(input: &Input<T>, flags: Global<u8>) -> Result<Selected<T>>
         where
             select_flagged<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, Global<u8>)>,
         {
-            e.launch(select_flagged::<W>::default(), geometry, (v.0.cast(), v.1, v.2.cast(), v.3, v.4, flags))
+            input.select::<W>(|on, scratch, v| {
+                let (geometry, workspace) = scratch.for_look_back(on)?;
+                let args = (v.input, v.limit, v.output, v.count, workspace, flags);
+                on.launch(select_flagged::<W>::default(), geometry, args)
+            })
         }
         self.expect("flags", flags)?;
-        self.select(|engine, geometry, views| match size_of::<T>() {
-            1 => of::<u8, T>(engine, geometry, views, flags.view()),
-            2 => of::<u16, T>(engine, geometry, views, flags.view()),
-            4 => of::<u32, T>(engine, geometry, views, flags.view()),
-            _ => of::<u64, T>(engine, geometry, views, flags.view()),
-        })
+        match size_of::<T>() {
+            1 => of::<u8, T>(self, flags.view()),
+            2 => of::<u16, T>(self, flags.view()),
+            4 => of::<u32, T>(self, flags.view()),
+            _ => of::<u64, T>(self, flags.view()),
+        }
     }
 
     fn parted_by_flags(&self, flags: &DeviceVec<u8>) -> Result<Parts<T>> {
         #[rustfmt::skip]
-        fn of<W: Scalar, T: Scalar>(e: &Engine, geometry: Geometry, v: Halves<T>, flags: Global<u8>) -> Result<()>
+        fn of<W: Scalar, T: Scalar>(input: &Input<T>, flags: Global<u8>) -> Result<Parts<T>>
         where
             partition_flagged<W>: Kernel<Args = (
                 Global<W>, Global<u32>, Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, Global<u8>,
             )>,
         {
-            let args = (v.0.cast(), v.1, v.2.cast(), v.3, v.4.cast(), v.5, v.6, flags);
-            e.launch(partition_flagged::<W>::default(), geometry, args)
+            input.partition::<W>(|on, scratch, v, (rest, others)| {
+                let (geometry, workspace) = scratch.for_look_back(on)?;
+                let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, flags);
+                on.launch(partition_flagged::<W>::default(), geometry, args)
+            })
         }
         self.expect("flags", flags)?;
-        self.partition(|engine, geometry, views| match size_of::<T>() {
-            1 => of::<u8, T>(engine, geometry, views, flags.view()),
-            2 => of::<u16, T>(engine, geometry, views, flags.view()),
-            4 => of::<u32, T>(engine, geometry, views, flags.view()),
-            _ => of::<u64, T>(engine, geometry, views, flags.view()),
-        })
+        match size_of::<T>() {
+            1 => of::<u8, T>(self, flags.view()),
+            2 => of::<u16, T>(self, flags.view()),
+            4 => of::<u32, T>(self, flags.view()),
+            _ => of::<u64, T>(self, flags.view()),
+        }
     }
 
     fn unique(&self) -> Result<Selected<T>> {
-        fn of<W: Scalar, T: Scalar>(e: &Engine, geometry: Geometry, v: Views<T>) -> Result<()>
+        fn narrow<W: Scalar, T: Scalar>(input: &Input<T>) -> Result<Selected<T>>
         where
-            unique<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
+            unique_compact<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
         {
-            e.launch(unique::<W>::default(), geometry, (v.0.cast(), v.1, v.2.cast(), v.3, v.4))
+            input.select::<W>(|on, scratch, v| {
+                let (geometry, workspace) = scratch.for_look_back(on)?;
+                on.launch(unique_compact::<W>::default(), geometry, (v.input, v.limit, v.output, v.count, workspace))
+            })
         }
-        self.select(|engine, geometry, views| match size_of::<T>() {
-            1 => of::<u8, T>(engine, geometry, views),
-            2 => of::<u16, T>(engine, geometry, views),
-            4 => of::<u32, T>(engine, geometry, views),
-            _ => of::<u64, T>(engine, geometry, views),
-        })
+        match size_of::<T>() {
+            1 => narrow::<u8, T>(self),
+            2 => narrow::<u16, T>(self),
+            4 => self.select(u32::firsts),
+            _ => self.select(u64::firsts),
+        }
     }
 
     fn between(&self, range: impl RangeBounds<T>) -> Result<Selected<T>>
@@ -236,11 +239,8 @@ impl<T: Scalar> Input<'_, T> {
         T: Element,
         T::Word: SelectWord,
     {
-        let (bounds, order) = (inclusive::<T>(range), order_of(T::DTYPE));
-        self.select(|engine, geometry, (input, limit, output, count, workspace)| {
-            let views = (input.cast(), limit, output.cast(), count, workspace);
-            T::Word::select_between(engine, geometry, views, bounds, order)
-        })
+        let bounds = inclusive::<T>(range);
+        self.select(|on, scratch, views| T::Word::between(on, scratch, views, bounds))
     }
 
     fn parted_by_bounds(&self, range: impl RangeBounds<T>) -> Result<Parts<T>>
@@ -248,11 +248,8 @@ impl<T: Scalar> Input<'_, T> {
         T: Element,
         T::Word: SelectWord,
     {
-        let (bounds, order) = (inclusive::<T>(range), order_of(T::DTYPE));
-        self.partition(|engine, geometry, (input, limit, output, count, rest, others, workspace)| {
-            let views = (input.cast(), limit, output.cast(), count, rest.cast(), others, workspace);
-            T::Word::partition_between(engine, geometry, views, bounds, order)
-        })
+        let bounds = inclusive::<T>(range);
+        self.partition(|on, scratch, views, rest| T::Word::parted(on, scratch, views, rest, bounds))
     }
 
     /// Launches a kernel that finds runs and makes a value of each.
@@ -261,7 +258,7 @@ impl<T: Scalar> Input<'_, T> {
         words: u32,
         launch: impl FnOnce(&Engine, Geometry, &Selected<T>, &Selected<V>, Global<u64>) -> Result<()>,
     ) -> Result<(Selected<T>, Selected<V>)> {
-        let unique = Selected::none(self.engine(), self.items.len())?;
+        let unique = Selected::uninit(self.engine(), self.items.len())?;
         let items = DeviceVec::uninit(self.engine(), self.items.len())?;
         let sums = Selected { items, count: unique.count.clone() };
         let workspace = self.workspace(words)?;
@@ -297,8 +294,8 @@ impl<T: Scalar> Input<'_, T> {
     }
 }
 
-/// The words of the first and the last key of a range, as bits; the first is above the last in an empty range.
-fn inclusive<T: Element<Word: Scalar>>(range: impl RangeBounds<T>) -> (u64, u64) {
+/// The words of the first and the last key of a range; the first is above the last in an empty range.
+pub(crate) fn inclusive<T: Element<Word: SelectWord>>(range: impl RangeBounds<T>) -> Bounds<T::Word> {
     let word = |key: &T| key.to_word().to_bits_64();
     let most = u64::MAX >> (64 - 8 * size_of::<T>());
     let low = match range.start_bound() {
@@ -312,7 +309,9 @@ fn inclusive<T: Element<Word: Scalar>>(range: impl RangeBounds<T>) -> (u64, u64)
         Bound::Excluded(key) => word(key).checked_sub(1),
         Bound::Unbounded => Some(most),
     };
-    low.zip(high).unwrap_or((1, 0))
+    let (low, high) = low.zip(high).unwrap_or((1, 0));
+    let [low, high] = [low, high].map(T::Word::from_bits_64);
+    Bounds { low, high, order: order_of(T::DTYPE) }
 }
 
 /// A word as which elements are compared.
@@ -320,22 +319,7 @@ fn inclusive<T: Element<Word: Scalar>>(range: impl RangeBounds<T>) -> (u64, u64)
     message = "elements that are stored in `{Self}` are not selected by bounds or runs",
     note = "u32, i32, f32, u64, i64 and f64 are"
 )]
-pub trait SelectWord: KeyWord + Word {
-    /// Launches a selection by the bits of its first and last word.
-    ///
-    /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    fn select_between(on: &Engine, geometry: Geometry, v: Views<Self>, bounds: (u64, u64), order: u32) -> Result<()>;
-
-    /// Launches a partition by the bits of its first and last word.
-    ///
-    /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    #[rustfmt::skip]
-    fn partition_between(
-        on: &Engine, geometry: Geometry, v: Halves<Self>, bounds: (u64, u64), order: u32,
-    ) -> Result<()>;
-
+pub trait SelectWord: KeyWord + Selects {
     /// Launches a count of the elements of each run.
     ///
     /// # Errors
@@ -345,26 +329,9 @@ pub trait SelectWord: KeyWord + Word {
 
 macro_rules! words {
     ($($W:ty),*) => {$(
-        #[rustfmt::skip]
         impl SelectWord for $W {
-            fn select_between(
-                on: &Engine, geometry: Geometry, v: Views<Self>, (low, high): (u64, u64), order: u32,
-            ) -> Result<()> {
-                let (low, high) = (low as $W, high as $W);
-                let args = (v.0, v.1, v.2, v.3, v.4, low, high, order);
-                on.launch(select_between::<$W>::default(), geometry, args)
-            }
-
-            fn partition_between(
-                on: &Engine, geometry: Geometry, v: Halves<Self>, (low, high): (u64, u64), order: u32,
-            ) -> Result<()> {
-                let (low, high) = (low as $W, high as $W);
-                let args = (v.0, v.1, v.2, v.3, v.4, v.5, v.6, low, high, order);
-                on.launch(partition_between::<$W>::default(), geometry, args)
-            }
-
             fn run_lengths(on: &Engine, geometry: Geometry, args: LengthArgs<Self>) -> Result<()> {
-                on.launch(run_lengths::<$W>::default(), geometry, args)
+                on.launch(lengths_by_key::<$W>::default(), geometry, args)
             }
         }
     )*};
@@ -422,8 +389,10 @@ macro_rules! selections {
                 F: Functor<T, Out = bool> + Argument,
                 K: Kernel<Args = (Global<T>, Global<u32>, Global<T>, Global<u32>, Global<u64>, F)>,
             {
-                self.input()
-                    .select(|engine, geometry, v| engine.launch(kernel, geometry, (v.0, v.1, v.2, v.3, v.4, test)))
+                self.input().select(|on, scratch, v| {
+                    let (geometry, workspace) = scratch.for_look_back(on)?;
+                    on.launch(kernel, geometry, (v.input, v.limit, v.output, v.count, workspace, test))
+                })
             }
 
             /// The elements for which a functor is true, and the others. `kernel` is the functor's, which calls
@@ -439,8 +408,10 @@ macro_rules! selections {
                             Global<T>, Global<u32>, Global<T>, Global<u32>, Global<T>, Global<u32>, Global<u64>, F,
                         )>,
                     {
-                        self.input().partition(|engine, geometry, v| {
-                            engine.launch(kernel, geometry, (v.0, v.1, v.2, v.3, v.4, v.5, v.6, test))
+                        self.input().partition(|on, scratch, v, (rest, others)| {
+                            let (geometry, workspace) = scratch.for_look_back(on)?;
+                            let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, test);
+                            on.launch(kernel, geometry, args)
                         })
                     }
 

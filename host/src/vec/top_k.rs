@@ -16,14 +16,14 @@
 //!
 //! Elements are in the order that [`DeviceVec::sort`] sorts by, for floats the IEEE total order: NaN with a positive
 //! sign is above infinity, so `top_k` begins with it. The input is read once or, where k is more than about an eighth
-//! of the elements, a few times, see [`rungs_kernels::selections::top_k`]; it stays as it is.
+//! of the elements, a few times, see [`rungs_kernels::selections::sampled`]; it stays as it is.
 
 use super::DeviceVec;
 use crate::data::Element;
 use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::selections::top_k::{Args, Plan, Selects, Sequence};
+use rungs_kernels::selections::sampled::{Args, Plan, Selects, Sequence};
 use simt::Scalar;
 
 impl<T: Element + Scalar> DeviceVec<T>

@@ -4,11 +4,12 @@ use libtest_mimic::Failed;
 use rungs::Operation;
 use rungs::data::Element;
 use rungs::engine::Engine;
-use rungs::plan::Plan;
+use rungs::plan::{Plan, Unique};
 use rungs_kernels::histogram::MAX_BINS;
 use rungs_kernels::order::{Less, LowHalfDown};
 use rungs_kernels::sorts::by_order::{merge_by_less, merge_by_low_half};
 use std::ffi::c_void;
+use std::ptr;
 
 /// One array of a run, as bytes before and after.
 pub struct Array {
@@ -201,6 +202,65 @@ macro_rules! elements {
     )*};
 }
 
+/// Elements of a range, the first of each run, and the largest one.
+macro_rules! selections {
+    ($jobs:ident, $engine:ident, $n:ident, $($T:ty),*) => {$(
+        let kept = |all: &[$T], kept: Vec<$T>| {
+            // Behind those that are kept the output stays as it was.
+            let mut output = Array::output(&kept);
+            let room = size_of_val(all) - output.after.len();
+            output.before.resize(size_of_val(all), POISON);
+            output.after.extend(std::iter::repeat_n(POISON, room));
+            vec![Array::input(all), output, Array::output(&[kept.len() as u32])]
+        };
+        let (low, high) = (<$T>::from_pattern(1 << 40 | 2), <$T>::from_pattern(u64::MAX >> 2));
+        let words = move || low.to_word().min(high.to_word())..=low.to_word().max(high.to_word());
+        let range = <$T>::from_word(*words().start())..=<$T>::from_word(*words().end());
+        let plan = Plan::select_between($engine, $n, range)?;
+        $jobs.push(Job {
+            what: format!("selection from {} {}", $n, stringify!($T)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+                plan.run(stream, arrays[0].cast(), ptr::null(), arrays[1].cast(), arrays[2].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let all = keys::<$T>($n, seed);
+                kept(&all, all.iter().copied().filter(|key| words().contains(&key.to_word())).collect())
+            }),
+        });
+        let plan = Plan::<Unique<$T>>::unique($engine, $n)?;
+        $jobs.push(Job {
+            what: format!("runs of {} {}", $n, stringify!($T)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+                plan.run(stream, arrays[0].cast(), ptr::null(), arrays[1].cast(), arrays[2].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let all = keys::<$T>($n, seed);
+                let mut first = all.clone();
+                first.dedup_by_key(|key| key.to_word());
+                kept(&all, first)
+            }),
+        });
+        let plan = Plan::top_k($engine, $n, $n.min(1))?;
+        $jobs.push(Job {
+            what: format!("the largest of {} {}", $n, stringify!($T)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+                plan.run(stream, arrays[0].cast::<$T>(), arrays[1].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let all = keys::<$T>($n, seed);
+                let largest: Vec<$T> = all.iter().copied().max_by_key(|key| key.to_word()).into_iter().collect();
+                vec![Array::input(&all), Array::output(&largest)]
+            }),
+        });
+    )*};
+}
+
 macro_rules! histogram {
     ($jobs:ident, $engine:ident, $n:ident, $($K:ty, $bins:expr, $range:expr;)*) => {$(
         let plan = Plan::histogram($engine, $n, $bins)?;
@@ -243,6 +303,7 @@ pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
         f32: |word| (word % 3) as f32, |a, b| a + b, f32::NEG_INFINITY, f32::INFINITY;
         f64: |word| (word % 1001) as f64, |a, b| a + b, f64::NEG_INFINITY, f64::INFINITY;
     }
+    selections!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
     histogram! { jobs, engine, n,
         u8, 256, 256;
         u8, 100, 256;

@@ -9,6 +9,7 @@
 //! | [`scan`] | combines each element with those before it |
 //! | [`histogram`] | counts values |
 //! | [`select`] | moves the items below a pivot to the front |
+//! | [`sift`] | parts items, or finds runs of equal ones |
 //! | [`top_k`] | finds the k largest keys |
 //! | [`matmul`] | multiplies matrices |
 //! | [`cubes`] | adds up cubes |
@@ -27,6 +28,7 @@ mod rung;
 pub mod saxpy;
 pub mod scan;
 pub mod select;
+pub mod sift;
 pub mod sort;
 pub mod top_k;
 

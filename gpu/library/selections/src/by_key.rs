@@ -1,7 +1,7 @@
 //! # Runs of equal keys in one pass
 //!
-//! A *run* is a longest piece of neighbouring keys with the same bits. Its values are combined, or counted. A thread
-//! has [`ITEMS`] consecutive elements; it walks over them twice. The first walk counts the runs that begin and combines
+//! **Idea.** A *run* is a longest piece of neighbouring keys with the same bits. Its values are combined, or counted. A
+//! thread has [`ITEMS`] consecutive elements; it walks over them twice. The first walk counts the runs that begin and combines
 //! the values since the last began ([`Runs`]); a scan of these over threads, warps and tiles gives each thread what
 //! stands before its elements. In the second walk a key that begins a run ends the one before: the key and that run's
 //! values are staged in shared memory, from where the block stores them side by side. Run r's key is staged by the
@@ -10,6 +10,17 @@
 //!
 //! **Bottleneck.** Shared memory: each element passes through it, because threads take consecutive elements; ITEMS is
 //! odd, so that they meet in no bank.
+//!
+//! **Cost.** One read of each key and value, one write of each run's key and result; a state of two words, or three for
+//! values of 8 bytes, per tile; 5 barriers per tile; one launch, and the clearing of the states before it.
+//!
+//! **Threads.** A block of 256 threads per tile of 2816 elements.
+//!
+//! **Limits.** Keys of 4 and 8 bytes, values of the six types; any n and any alignment.
+//!
+//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016), for the
+//! look-back; a number and a sum that begins again at each key, as an operator, is from segmented scans (G. Blelloch,
+//! "Prefix sums and their applications", 1990).
 //!
 //! **Floats.** Where tiles are combined depends on how far a block has to look back, so the last bits of a sum may
 //! differ from run to run.
@@ -38,9 +49,14 @@ const _: () = assert!(COUNTS + (WARPS as u32) < SUMS && NUMBER < WORDS && WORDS.
 /// Bytes that ptxas may spill: for compute capability 8.0 it keeps to 80 registers, so that three blocks share an SM.
 const MAX_SPILLS: u32 = 8;
 
-/// Blocks for `n` elements, one per tile.
-pub const fn grid(n: u32) -> u32 {
+/// Tiles of `n` elements.
+const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
+}
+
+/// Blocks for `n` elements: one per tile, and one for no elements, which writes that there are no runs.
+pub const fn grid(n: u32) -> u32 {
+    if n == 0 { 1 } else { tiles(n) }
 }
 
 /// Words of the workspace for `n` elements with values of type `V`; all are zero before a launch.
@@ -48,7 +64,7 @@ pub const fn workspace<V: Scalar>(n: u32) -> u32
 where
     Sum: Operator<V>,
 {
-    look_back::workspace::<Runs<V, Sum>>(grid(n))
+    look_back::workspace::<Runs<V, Sum>>(tiles(n))
 }
 
 /// Bytes of dynamic shared memory.
@@ -56,8 +72,7 @@ pub const fn shared_bytes<K, V>() -> u32 {
     4 * WORDS + TILE * (size_of::<K>() + size_of::<V>()) as u32
 }
 
-/// Writes the key of each run to `unique`, its values, combined, to `sums`, and the number of runs to `count`, which is
-/// zero before.
+/// Writes the key of each run to `unique`, its values, combined, to `sums`, and the number of runs to `count`.
 #[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(
     [u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]
 ))]
@@ -73,10 +88,9 @@ pub fn reduce_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
     runs::<K, V, O>(keys, limit, (unique, sums, count), workspace, |i| values.get(i))
 }
 
-/// Writes the key of each run to `unique`, its length to `lengths`, and the number of runs to `count`, which is zero
-/// before.
-#[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(run_lengths_u32: <u32>, run_lengths_u64: <u64>))]
-pub fn run_lengths<K: Scalar>(
+/// Writes the key of each run to `unique`, its length to `lengths`, and the number of runs to `count`.
+#[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(lengths_by_key_u32: <u32>, lengths_by_key_u64: <u64>))]
+pub fn lengths_by_key<K: Scalar>(
     keys: Global<K>,
     limit: Global<u32>,
     unique: Global<K>,
@@ -106,10 +120,14 @@ fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
     }
     thread::sync_threads(); // the number is written before all threads read it
     let (number, n) = (words.get(NUMBER), within(keys.len(), limit));
-    if number >= grid(n) {
-        return; // the whole block: there are fewer elements than the host knows of
+    if number >= tiles(n) {
+        // The whole block: there are fewer elements than the host knows of.
+        if t == 0 && number == 0 {
+            count.set(0, 0);
+        }
+        return;
     }
-    let (start, last) = (number * TILE, number == grid(n) - 1);
+    let (start, last) = (number * TILE, number == tiles(n) - 1);
     let len = (n - start).min(TILE);
     load(len, t, |i| keys.get(start + i), staged_keys);
     load(len, t, |i| value(start + i), staged_values);
@@ -216,6 +234,65 @@ fn load<T: Scalar>(len: u32, t: u32, element: impl Fn(u32) -> T, to: Shared<T>) 
     simt::unroll::<ITEMS>(|i| to.set(at(i), loaded[i]));
 }
 
-/// The kernels here, for the list of kernels that belong to no rung.
 #[cfg(not(target_os = "cuda"))]
-pub const KERNELS: &[&[&str]] = &[<reduce_by_key as simt::Instances>::NAMES, <run_lengths as simt::Instances>::NAMES];
+pub mod launches {
+    //! The rows of the ladders: lengths of runs, and sums of words by key.
+
+    use super::*;
+    use rungs_common::ladder::sift::*;
+
+    /// The row of the lengths of runs.
+    pub static RUN_LENGTHS: Entry<&dyn Sift> =
+        rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&OfRuns);
+
+    /// The row of sums by key.
+    pub static REDUCE_BY_KEY: Entry<&dyn Sift> =
+        rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&OfKeys);
+
+    struct OfRuns;
+
+    struct OfKeys;
+
+    impl Sift for OfRuns {
+        fn task(&self) -> Task {
+            Task::RunLengths
+        }
+    }
+
+    impl Sift for OfKeys {
+        fn task(&self) -> Task {
+            Task::ReduceByKey
+        }
+    }
+
+    macro_rules! keys {
+        ($($T:ty as $W:ty),*) => {$(
+            impl SiftsOf<$T> for OfRuns {
+                fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<$T>>> {
+                    let states = on.scratch(workspace::<u32>(n))?;
+                    let geometry = Geometry::linear(grid(n), BLOCK).shared(shared_bytes::<$W, u32>());
+                    Ok(Box::new(move |on, Items { input, output, count, results, .. }| {
+                        on.clear(states.view())?;
+                        let (input, output, all) = (input.cast(), output.cast(), count.slice(0, 0));
+                        let args = (input, all, output, results, count, states.view());
+                        on.launch(lengths_by_key::<$W>::default(), geometry, args)
+                    }))
+                }
+            }
+
+            impl SiftsOf<$T> for OfKeys {
+                fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<$T>>> {
+                    let states = on.scratch(workspace::<u32>(n))?;
+                    let geometry = Geometry::linear(grid(n), BLOCK).shared(shared_bytes::<$W, u32>());
+                    Ok(Box::new(move |on, Items { input, words, output, count, results, .. }| {
+                        on.clear(states.view())?;
+                        let (input, output, all) = (input.cast(), output.cast(), count.slice(0, 0));
+                        let args = (input, words, all, output, results, count, states.view());
+                        on.launch(reduce_by_key::<$W, u32, Sum>::default(), geometry, args)
+                    }))
+                }
+            }
+        )*};
+    }
+    keys!(u32 as u32, i32 as u32, f32 as u32, u64 as u64, i64 as u64, f64 as u64);
+}

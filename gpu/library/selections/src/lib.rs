@@ -4,10 +4,12 @@
 //!
 //! | module | task |
 //! | --- | --- |
-//! | [`compact`] | moves the items that a test keeps to the front, and the others to a second view if asked to |
-//! | [`kernels`] | its kernels: by flags, by bounds, the first of each run of equal items |
+//! | [`compact`] | moves the items that a test keeps to the front, and the others to a second view if asked to; by bounds, or the first of each run |
+//! | [`kernels`] | the same by flags |
+//! | [`look_ahead`] | the same by bounds and runs, for many items on newer devices |
+//! | `pass` | what the host launches: one or the other |
 //! | [`by_key`] | the length of each run of equal keys, and their values combined |
-//! | [`top_k`] | the k largest keys |
+//! | [`sampled`] | the k largest keys |
 //!
 //! All read their input once, in tiles whose places are found by looking back ([`look_back`]). How many items were kept
 //! stays in device memory, where the next call finds it: every kernel takes a `limit`, a view of one word that says how
@@ -22,11 +24,66 @@ extern crate std;
 pub mod by_key;
 pub mod compact;
 pub mod kernels;
+pub mod look_ahead;
 pub mod look_back;
-pub mod top_k;
+#[cfg(not(target_os = "cuda"))]
+pub mod pass;
+#[cfg(not(target_os = "cuda"))]
+pub mod rows;
+pub mod sampled;
 
 /// Threads per block of every kernel here.
 pub const BLOCK: u32 = 256;
 
 /// Warps of a block.
 pub(crate) const WARPS: usize = (BLOCK / simt::warp::WARP) as usize;
+
+#[cfg(not(target_os = "cuda"))]
+mod ladders {
+    use super::*;
+    use rungs_common::ladder::select::Select;
+    use rungs_common::ladder::sift::Sift;
+    use rungs_common::ladder::top_k::TopK;
+    use rungs_common::ladder::{Entry, Ladder};
+
+    /// The selections, for the end of their ladder.
+    pub const SELECTIONS: &[&Entry<&dyn Select>] = &[&compact::launches::SELECT, &look_ahead::launches::SELECT];
+
+    /// The searches for the largest keys, for the end of theirs.
+    pub const TOP_K: &[&Entry<&dyn TopK>] = &[&sampled::RUNG];
+
+    /// Partitions, which the course has no rungs for.
+    pub static PARTITION: Ladder<&dyn Sift> = Ladder {
+        family: "partition",
+        about: "the items below a pivot, and the others",
+        rungs: &[&compact::launches::PARTITION, &look_ahead::launches::PARTITION],
+        default: &look_ahead::launches::PARTITION,
+    };
+
+    /// The first item of each run.
+    pub static UNIQUE: Ladder<&dyn Sift> = Ladder {
+        family: "unique",
+        about: "the first item of each run of equal items",
+        rungs: &[&compact::launches::UNIQUE, &look_ahead::launches::UNIQUE],
+        default: &look_ahead::launches::UNIQUE,
+    };
+
+    /// The length of each run.
+    pub static RUN_LENGTHS: Ladder<&dyn Sift> = Ladder {
+        family: "run-lengths",
+        about: "how many items each run of equal items has",
+        rungs: &[&by_key::launches::RUN_LENGTHS],
+        default: &by_key::launches::RUN_LENGTHS,
+    };
+
+    /// The sum of each run.
+    pub static REDUCE_BY_KEY: Ladder<&dyn Sift> = Ladder {
+        family: "reduce-by-key",
+        about: "the sum of the words that belong to each run of equal items",
+        rungs: &[&by_key::launches::REDUCE_BY_KEY],
+        default: &by_key::launches::REDUCE_BY_KEY,
+    };
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub use ladders::{PARTITION, REDUCE_BY_KEY, RUN_LENGTHS, SELECTIONS, TOP_K, UNIQUE};

@@ -2,8 +2,8 @@
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
 use rungs_common::operator::{Max, Min, Operation, Operator, Sum};
-use rungs_selections::by_key::{self, reduce_by_key, run_lengths};
-use rungs_selections::compact::{self, TILE};
+use rungs_selections::by_key::{self, lengths_by_key, reduce_by_key};
+use rungs_selections::compact::{self, TILE, partition_compact, select_compact, unique_compact};
 use rungs_selections::kernels::*;
 use rungs_selections::look_back::{Runs, workspace};
 use rungs_selections::{BLOCK, look_back::Carry};
@@ -161,8 +161,8 @@ fn by_flags() {
 fn by_bounds() {
     fn of<W: Scalar + Debug + Argument + rungs_common::keys::Word>(make: fn(u64) -> W)
     where
-        select_between<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32)>,
-        partition_between<W>: Kernel<
+        select_compact<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32)>,
+        partition_compact<W>: Kernel<
             Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32),
         >,
     {
@@ -174,10 +174,10 @@ fn by_bounds() {
                     check(
                         &format!("{low:?} to {high:?}, order {order}"),
                         &input,
-                        (select_between::<W>::default(), |v: Views<W>| {
+                        (select_compact::<W>::default(), |v: Views<W>| {
                             (v.input, v.limit, v.output, v.count, v.workspace, low, high, order)
                         }),
-                        (partition_between::<W>::default(), |v: Views<W>| {
+                        (partition_compact::<W>::default(), |v: Views<W>| {
                             (v.input, v.limit, v.output, v.count, v.rest, v.rest_count, v.workspace, low, high, order)
                         }),
                         |i| (low..=high).contains(&input[i].encode(order)),
@@ -194,13 +194,14 @@ fn by_bounds() {
 fn first_of_runs() {
     fn of<W: Scalar + Debug>(make: fn(u64) -> W)
     where
-        unique<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
+        unique_compact<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
     {
         for n in SIZES {
             let runs: Vec<W> = in_runs(n).into_iter().map(make).collect();
             let any: Vec<W> = (0..n as u64).map(|i| make(random(i) % 2)).collect();
             for input in [runs, any, vec![make(7); n], (0..n as u64).map(make).collect()] {
-                let kernel = (unique::<W>::default(), |v: Views<W>| (v.input, v.limit, v.output, v.count, v.workspace));
+                let kernel =
+                    (unique_compact::<W>::default(), |v: Views<W>| (v.input, v.limit, v.output, v.count, v.workspace));
                 let keeps = |i: usize| i == 0 || !same(input[i], input[i - 1]);
                 select_only("unique", &input, kernel, keeps);
             }
@@ -337,12 +338,12 @@ fn values_by_key() {
 fn lengths_of_runs() {
     fn of<K: Scalar + Debug>(key: fn(u64) -> K)
     where
-        run_lengths<K>: Kernel<Args = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>)>,
+        lengths_by_key<K>: Kernel<Args = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>)>,
     {
         for n in SIZES {
             let runs: Vec<K> = in_runs(n).into_iter().map(key).collect();
             for keys in [runs, vec![key(3); n], (0..n as u64).map(key).collect()] {
-                let call = (run_lengths::<K>::default(), |v: Views<K>, lengths| {
+                let call = (lengths_by_key::<K>::default(), |v: Views<K>, lengths| {
                     (v.input, v.limit, v.output, lengths, v.count, v.workspace)
                 });
                 let words = workspace::<Runs<u32, Sum>>(by_key::grid(n as u32));
@@ -381,7 +382,7 @@ fn no_schedule_shows_a_race() {
         let bounds = (0u64, u64::MAX / 3, UNSIGNED);
         let args = (from.view(), none, to.view(), count.view(), rest.view(), rest_count.view(), states.view());
         let (a, b, c, d, e, f, g) = args;
-        launch(partition_between::<u64>::default(), geometry, (a, b, c, d, e, f, g, bounds.0, bounds.1, bounds.2));
+        launch(partition_compact::<u64>::default(), geometry, (a, b, c, d, e, f, g, bounds.0, bounds.1, bounds.2));
         let halves = [count.slice()[0], rest_count.slice()[0]];
         let mut states = Buffer::new(&vec![0u64; workspace::<Runs<u64, Sum>>(by_key::grid(n as u32)) as usize], 0);
         let geometry = Geometry::linear(by_key::grid(n as u32), BLOCK).shared(by_key::shared_bytes::<u64, u64>());

@@ -17,6 +17,7 @@ pub mod reduce;
 pub mod saxpy;
 pub mod scan;
 pub mod select;
+pub mod sift;
 pub mod sort;
 pub mod top_k;
 pub mod upload;
@@ -48,8 +49,12 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         cubes::family(&kernels::cubes::LADDER, Sizes::elements(1 << 18, 1 << 24)),
         reduce::family(&kernels::reduce::LADDER, Sizes::elements(1 << 17, 1 << 26)),
         scan::family(&kernels::scan::LADDER, Sizes::elements(1 << 18, 1 << 24)),
-        select::family(&kernels::select::LADDER, Sizes::elements(1 << 18, 1 << 26)),
-        top_k::family(&kernels::top_k::LADDER, Sizes::elements(1 << 18, 1 << 26)),
+        select::family(&kernels::ladders::SELECT, Sizes::elements(1 << 18, 1 << 26)),
+        sift::family(&kernels::selections::PARTITION, Sizes::elements(1 << 17, 1 << 26)),
+        sift::family(&kernels::selections::UNIQUE, Sizes::elements(1 << 17, 1 << 26)),
+        sift::family(&kernels::selections::RUN_LENGTHS, Sizes::elements(1 << 17, 1 << 26)),
+        sift::family(&kernels::selections::REDUCE_BY_KEY, Sizes::elements(1 << 17, 1 << 26)),
+        top_k::family(&kernels::ladders::TOP_K, Sizes::elements(1 << 18, 1 << 26)),
         histogram::family(&kernels::histogram::LADDER, Sizes::elements(1 << 18, 1 << 28)),
         saxpy::family(&kernels::saxpy::LADDER, Sizes::elements(1 << 18, 1 << 26)),
     ]
@@ -64,9 +69,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys of 32 bits by <", kernels::sorts::by_order::merge_by_less::Kernels::NAMES),
     ("sorts keys of 64 bits by <", kernels::sorts::by_order::merge_by_less_u64::Kernels::NAMES),
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
-    ("selects and partitions", kernels::selections::kernels::KERNELS),
-    ("combines runs of equal keys", kernels::selections::by_key::KERNELS),
-    ("finds the largest keys", kernels::selections::top_k::kernels::KERNELS),
+    ("selects and partitions by flags", kernels::selections::kernels::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("multiplies matrices of fp8", kernels::products::fp8::KERNELS),
     ("copies from the memory of other GPUs", kernels::exchange::KERNELS),
@@ -122,6 +125,8 @@ pub enum Kind {
     Scan,
     /// Move the elements below a pivot to the front.
     Select,
+    /// Part the elements, or find runs of equal ones.
+    Sift,
     /// Find the k largest keys.
     TopK,
     /// Count values.
@@ -277,6 +282,8 @@ pub enum Extra {
     Blocks,
     Bins,
     K,
+    Keep,
+    RunLength,
     Operation,
     Exclusive,
     Values,
@@ -301,6 +308,10 @@ pub struct Parameters {
     pub bins: Option<u32>,
     /// How many of the largest keys are asked for; [`top_k::DEFAULT_K`], or all if there are fewer, where None.
     pub k: Option<u32>,
+    /// The fraction of drawn items that are below the pivot of a selection; that of the item in the middle where None.
+    pub keep: Option<f64>,
+    /// How many items a drawn run of equal ones has on average; [`sift::DEFAULT_RUN_LENGTH`] where None.
+    pub run_length: Option<u32>,
     /// The operation of a reduction or scan.
     pub operation: Operation,
     /// Whether a scan leaves each element out of its own result.

@@ -2,8 +2,8 @@
 
 use super::upload::Uploaded;
 use super::{
-    Draws, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, compare,
-    entry,
+    Draws, Extra, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
+    compare, entry,
 };
 use crate::data::{Data, Dtype, Element};
 use rungs::engine::{AnyBuffer, Buffer, Engine};
@@ -18,6 +18,7 @@ use std::rc::Rc;
 pub fn family(ladder: &'static Ladder<&'static dyn Select>, sizes: Sizes) -> Family {
     Family {
         dtypes: &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64],
+        extras: &[Extra::Keep],
         draws: Draws::Arrays { inputs: vec![Operand::line("items")], output: Operand::other("selected") },
         ..Family::new(ladder, Kind::Select, sizes, problem)
     }
@@ -31,16 +32,46 @@ struct SelectProblem<T> {
     uploaded: Uploaded<T>,
 }
 
+/// The item in the middle, which is the pivot: about half of random items are less.
+pub(super) fn pivot<T: Element>(items: &[T]) -> T {
+    items.get(items.len() / 2).copied().unwrap_or(T::from_whole(0))
+}
+
+/// Moves the item to the middle of which so large a fraction of drawn items is less, if one is asked for.
+///
+/// # Errors
+/// [`Error::Usage`] for a fraction of items that were not drawn, whose order is theirs.
+pub(super) fn keep_fraction<T: Element>(
+    family: &str,
+    items: &mut [T],
+    fraction: Option<f64>,
+    is_drawn: bool,
+) -> Result<()> {
+    let Some(fraction) = fraction else { return Ok(()) };
+    if !is_drawn {
+        let why = "--keep is of drawn items, and these come from a file, in which the pivot is the item in the middle";
+        return Err(Error::Usage(format!("{family}: {why}")));
+    }
+    let (n, mut sorted) = (items.len(), items.to_vec());
+    if n > 0 {
+        let rank = ((fraction * n as f64) as usize).min(n - 1);
+        let (_, nth, _) = sorted.select_nth_unstable_by_key(rank, |item| item.to_word());
+        let (word, middle) = (nth.to_word(), n / 2);
+        if let Some(place) = items.iter().position(|item| item.to_word() == word) {
+            items.swap(place, middle);
+        }
+    }
+    Ok(())
+}
+
 fn problem(ladder: &'static Ladder<&'static dyn Select>, workload: Workload) -> Result<Box<dyn Problem>> {
+    let (keep, is_drawn) = (workload.parameters.keep, workload.input.is_none());
     macro_rules! of {
-        ($items:expr) => {
-            Ok(Box::new(SelectProblem {
-                ladder,
-                items: $items,
-                selected: OnceCell::new(),
-                uploaded: Uploaded::default(),
-            }))
-        };
+        ($items:expr) => {{
+            let (mut items, selected, uploaded) = ($items, OnceCell::new(), Uploaded::default());
+            keep_fraction("select", &mut items, keep, is_drawn)?;
+            Ok(Box::new(SelectProblem { ladder, items, selected, uploaded }))
+        }};
     }
     match workload.operand("select")? {
         Data::U32(items) => of!(items),
@@ -57,9 +88,8 @@ fn problem(ladder: &'static Ladder<&'static dyn Select>, workload: Workload) -> 
 }
 
 impl<T: Element + Scalar> SelectProblem<T> {
-    /// The item in the middle: about half of random items are less.
     fn pivot(&self) -> T {
-        self.items.get(self.items.len() / 2).copied().unwrap_or_default()
+        pivot(&self.items)
     }
 
     /// The oracle.

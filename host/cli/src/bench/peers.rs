@@ -2,7 +2,7 @@
 
 use crate::algorithms::upload::Changed;
 use crate::algorithms::{Extra, Family, Kind, OpenProblem, Parameters, Prepared, Rung, Size};
-use crate::algorithms::{histogram, top_k};
+use crate::algorithms::{histogram, sift, top_k};
 use crate::data::{Data, Dtype};
 use libloading::Library;
 use rungs::engine::{AnyBuffer, Buffer, Engine};
@@ -415,6 +415,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
         Kind::Scan => Some(format!("cub_{kind}_{operation}_{dtype}")),
         Kind::Reduce => Some(format!("cub_reduce_{operation}_{dtype}")),
         Kind::Select => Some(format!("cub_select_if_{dtype}")),
+        Kind::Sift => Some(format!("cub_{}_{dtype}", family.name.replace('-', "_"))),
         Kind::TopK => Some(format!("cub_top_k_{dtype}")),
         Kind::Histogram => Some(format!("cub_histogram_{dtype}")),
         Kind::Matmul => Some(
@@ -452,6 +453,8 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         Extra::Blocks => number("blocks", parameters.blocks),
         Extra::Bins => number("bins", Some(parameters.bins.unwrap_or(histogram::DEFAULT_BINS))),
         Extra::K => number("k", Some(parameters.k.unwrap_or(top_k::DEFAULT_K))),
+        Extra::Keep => factor("keep", parameters.keep),
+        Extra::RunLength => number("run-length", Some(parameters.run_length.unwrap_or(sift::DEFAULT_RUN_LENGTH))),
         Extra::Operation => Some(parameters.operation.name().into()),
         Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
         Extra::Values => parameters.values.then(|| "values".into()),

@@ -145,6 +145,15 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
         Extra::Blocks => number("blocks", "Blocks of the grid"),
         Extra::Bins => number("bins", "Bins of the histogram, up to 4096"),
         Extra::K => number("k", "How many of the largest keys [default: 10]"),
+        Extra::Keep => Arg::new("keep")
+            .long("keep")
+            .value_name("FRACTION")
+            .help("Draw items of which such a fraction is below the pivot, 0 to 1 [default: about a half]")
+            .value_parser(|text: &str| match text.parse::<f64>() {
+                Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
+                _ => Err("a fraction is a number from 0 to 1"),
+            }),
+        Extra::RunLength => number("run-length", "Draw runs of so many equal items on average [default: 8]"),
         Extra::Operation => Arg::new("op")
             .long("op")
             .value_name("OPERATION")
@@ -203,6 +212,8 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Blocks => parameters.blocks = number("blocks"),
             Extra::Bins => parameters.bins = number("bins"),
             Extra::K => parameters.k = number("k"),
+            Extra::Keep => parameters.keep = matches.get_one("keep").copied(),
+            Extra::RunLength => parameters.run_length = number("run-length"),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
             Extra::Alpha => parameters.alpha = matches.get_one("alpha").copied(),

@@ -1,6 +1,6 @@
-//! # Compaction in one pass
+//! # Select, compaction in one pass that looks back
 //!
-//! Which items are kept is a [`Keep`]: a test of an item, of its flag, or of it and the item before it. A block takes a
+//! **Idea.** Which items are kept is a [`Keep`]: a test of an item, of its flag, or of it and the item before it. A block takes a
 //! tile of [`TILE`] items, ranks the kept ones by ballots, looks back for the number kept before the tile, stages the
 //! kept items in shared memory, and stores them side by side. A partition stages the others behind them, and stores
 //! those to a second view. Items keep their order.
@@ -44,14 +44,32 @@
 //!
 //! The host then writes `x.select_if(multiples, Multiple { of: 3 })`, with `x` a `rungs::vec::DeviceVec`.
 //!
+//! **Kernels.** Here are those of the library's own tests: words between two bounds, with or without the others, and the
+//! first word of each run. Those by flags are in [`crate::kernels`].
+//!
 //! **Bottleneck.** Memory; a block's loads and stores pause while it looks back, and the other blocks of the SM fill
-//! the gap. Not tried here: roles for warps with a ring of bulk copies, as scan's `look-ahead` has.
+//! the gap. Where that is not enough, [`crate::look_ahead`] has roles for warps and a ring of bulk copies.
+//!
+//! **Cost.** One read of each item and one write of each kept one; a state of 8 bytes per tile; 3 barriers per tile; one
+//! launch, and the clearing of the states before it.
+//!
+//! **Threads.** A block of 256 threads per tile of 4096 items. A warp has a consecutive piece of the tile and takes it
+//! in rows of 32; stores go in stripes of the block.
+//!
+//! **Limits.** Any n, any alignment, items of 1 to 8 bytes.
+//!
+//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016), as the
+//! course's rung `look-back`.
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
 
 use crate::look_back::{self, look_back, next_tile};
 use crate::{BLOCK, WARPS};
+use rungs_common::keys::Word;
 use rungs_common::transform::Functor;
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar, Shared, thread};
+use simt::{Argument, Global, Scalar, Shared, kernel, thread};
 
 /// Items per thread: a warp takes its part of a tile in so many rows of 32.
 pub const ITEMS: usize = 16;
@@ -65,14 +83,19 @@ const NUMBER: u32 = WARPS as u32;
 const BEFORE: u32 = NUMBER + 1;
 const _: () = assert!(BEFORE < WORDS);
 
-/// Blocks for `n` items, one per tile.
-pub const fn grid(n: u32) -> u32 {
+/// Tiles of `n` items.
+const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
+}
+
+/// Blocks for `n` items: one per tile, and one for no items, which writes that there are none.
+pub const fn grid(n: u32) -> u32 {
+    if n == 0 { 1 } else { tiles(n) }
 }
 
 /// Words of the workspace for `n` items; all are zero before a launch.
 pub const fn workspace(n: u32) -> u32 {
-    look_back::workspace::<u32>(grid(n))
+    look_back::workspace::<u32>(tiles(n))
 }
 
 /// Bytes of dynamic shared memory.
@@ -135,13 +158,80 @@ impl<T: Scalar> Keep<T> for FirstOfRun {
     }
 }
 
+/// Whether a key is between two others, both of which count.
+#[derive(Clone, Copy)]
+pub(crate) struct Between<W> {
+    pub(crate) low: W,
+    pub(crate) high: W,
+    pub(crate) order: u32,
+}
+
+impl<W: Word> Functor<W> for Between<W> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn call(&self, key: W) -> bool {
+        let word = key.encode(self.order);
+        self.low <= word && word <= self.high
+    }
+}
+
+/// Selects the items whose words in the order `order` (see [`rungs_common::keys`]) are `low` to `high`.
+#[kernel(max_threads = BLOCK, instances(select_compact_u32: <u32>, select_compact_u64: <u64>))]
+#[allow(clippy::too_many_arguments, reason = "views and bounds")]
+pub fn select_compact<W: Word + Argument>(
+    input: Global<W>,
+    limit: Global<u32>,
+    output: Global<W>,
+    count: Global<u32>,
+    workspace: Global<u64>,
+    low: W,
+    high: W,
+    order: u32,
+) {
+    select(input, limit, output, count, workspace, If(Between { low, high, order }))
+}
+
+/// The same, with the other items.
+#[kernel(max_threads = BLOCK, instances(partition_compact_u32: <u32>, partition_compact_u64: <u64>))]
+#[allow(clippy::too_many_arguments, reason = "views and bounds")]
+pub fn partition_compact<W: Word + Argument>(
+    input: Global<W>,
+    limit: Global<u32>,
+    output: Global<W>,
+    count: Global<u32>,
+    rest: Global<W>,
+    rest_count: Global<u32>,
+    workspace: Global<u64>,
+    low: W,
+    high: W,
+    order: u32,
+) {
+    partition(input, limit, output, count, rest, rest_count, workspace, If(Between { low, high, order }))
+}
+
+/// Selects the first item of each run of items with the same bits.
+// ptxas for compute capability 8.0 keeps to 40 registers, so that six blocks share an SM.
+#[kernel(max_threads = BLOCK, max_spills = 8, instances(
+    unique_compact_u8: <u8>, unique_compact_u16: <u16>, unique_compact_u32: <u32>, unique_compact_u64: <u64>,
+))]
+pub fn unique_compact<W: Scalar>(
+    input: Global<W>,
+    limit: Global<u32>,
+    output: Global<W>,
+    count: Global<u32>,
+    workspace: Global<u64>,
+) {
+    select(input, limit, output, count, workspace, FirstOfRun)
+}
+
 /// The elements of a view that there are: all of them, or the first `limit[0]`.
 #[inline(always)]
 pub(crate) fn within(len: u32, limit: Global<u32>) -> u32 {
     if limit.is_empty() { len } else { limit.get(0).min(len) }
 }
 
-/// Writes the items that are kept to `output`, and their number to `count`, which is zero before.
+/// Writes the items that are kept to `output`, and their number to `count`.
 #[inline(always)]
 pub fn select<T: Scalar, K: Keep<T>>(
     input: Global<T>,
@@ -186,8 +276,15 @@ fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
     }
     thread::sync_threads(); // the number is written before all threads read it
     let (number, n) = (words.get(NUMBER), within(input.len(), limit));
-    if number >= grid(n) {
-        return; // the whole block: there are fewer items than the host knows of
+    if number >= tiles(n) {
+        // The whole block: there are fewer items than the host knows of.
+        if t == 0 && number == 0 {
+            count.set(0, 0);
+            if PARTITION {
+                rest_count.set(0, 0);
+            }
+        }
+        return;
     }
     let start = number * TILE;
     let tile = input.slice(start, (n - start).min(TILE));
@@ -263,7 +360,7 @@ fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
             i += BLOCK;
         }
     }
-    if t == 0 && number == grid(n) - 1 {
+    if t == 0 && number == tiles(n) - 1 {
         count.set(0, before + total);
         if PARTITION {
             rest_count.set(0, n - before - total);

@@ -33,8 +33,8 @@ fn pivot<W: Digits>(control: Global<u32>) -> Global<W> {
 
 /// Clears `control` and writes the pivot to it: of [`SAMPLES`] keys at places that look random, the one of rank `rank`.
 /// One block.
-#[kernel(max_threads = BLOCK, instances(top_k_pivot_u32: <u32>, top_k_pivot_u64: <u64>))]
-pub fn top_k_pivot<W: Digits>(input: Global<W>, order: u32, rank: u32, control: Global<u32>) {
+#[kernel(max_threads = BLOCK, instances(top_k_sampled_pivot_u32: <u32>, top_k_sampled_pivot_u64: <u64>))]
+pub fn top_k_sampled_pivot<W: Digits>(input: Global<W>, order: u32, rank: u32, control: Global<u32>) {
     const EACH: usize = (SAMPLES / BLOCK) as usize;
     // The filter may start, and load its first keys. It waits for this grid before it touches `control`.
     grid::let_next_start();
@@ -84,7 +84,7 @@ shared!(
     EQUAL_HERE: [u32; 1]
 );
 
-/// Blocks of [`top_k_filter`] for `n` keys of `bytes` bytes.
+/// Blocks of [`top_k_sampled_filter`] for `n` keys of `bytes` bytes.
 pub const fn filter_grid(n: u32, bytes: u32, multiprocessors: u32) -> u32 {
     let (needed, most) = (n.div_ceil(FILTER_BLOCK * LOADS as u32 * (16 / bytes)), 2 * multiprocessors);
     if needed < most { needed } else { most }
@@ -92,8 +92,8 @@ pub const fn filter_grid(n: u32, bytes: u32, multiprocessors: u32) -> u32 {
 
 /// Writes the words of all keys above the pivot to `candidates`, in any order, and their number and that of the keys
 /// equal to the pivot to `control`. If there is no room for all, only the number is right.
-#[kernel(max_threads = FILTER_BLOCK, instances(top_k_filter_u32: <u32>, top_k_filter_u64: <u64>))]
-pub fn top_k_filter<W: Digits>(input: Global<W>, order: u32, candidates: Global<W>, control: Global<u32>) {
+#[kernel(max_threads = FILTER_BLOCK, instances(top_k_sampled_filter_u32: <u32>, top_k_sampled_filter_u64: <u64>))]
+pub fn top_k_sampled_filter<W: Digits>(input: Global<W>, order: u32, candidates: Global<W>, control: Global<u32>) {
     grid::let_next_start();
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let (staged, equal_here) = (STAGED::view(), EQUAL_HERE::view());
@@ -221,7 +221,7 @@ pub const fn one_block(bytes: u32) -> u32 {
 /// Keys that are worth a block.
 const PER_BLOCK: u32 = 4 * BLOCK;
 
-/// Blocks of [`top_k_select`] for `n` keys of `bytes` bytes: no more than are resident together.
+/// Blocks of [`top_k_sampled_select`] for `n` keys of `bytes` bytes: no more than are resident together.
 pub const fn select_grid(n: u32, bytes: u32, multiprocessors: u32) -> u32 {
     let needed = if n <= one_block(bytes) { 1 } else { n.div_ceil(PER_BLOCK) };
     if needed < multiprocessors { needed } else { multiprocessors }
@@ -230,9 +230,9 @@ pub const fn select_grid(n: u32, bytes: u32, multiprocessors: u32) -> u32 {
 /// Writes the `k` largest keys to `output`, in any order, and the k-th to `nth`; either may be empty. It selects from
 /// the candidates, if there are enough and all had room, otherwise from the whole input. Without candidates at all,
 /// `control` is zero before.
-#[kernel(max_threads = BLOCK, instances(top_k_select_u32: <u32>, top_k_select_u64: <u64>))]
+#[kernel(max_threads = BLOCK, instances(top_k_sampled_select_u32: <u32>, top_k_sampled_select_u64: <u64>))]
 #[allow(clippy::too_many_arguments, reason = "views and numbers")]
-pub fn top_k_select<W: Digits>(
+pub fn top_k_sampled_select<W: Digits>(
     input: Global<W>,
     order: u32,
     candidates: Global<W>,
@@ -381,10 +381,3 @@ fn wait_for_blocks(control: Global<u32>, arrivals: u32) {
     }
     thread::sync_threads(); // all wait for thread 0, and see what it sees
 }
-
-/// The kernels here, for the list of kernels that belong to no rung.
-#[cfg(not(target_os = "cuda"))]
-pub const KERNELS: &[&[&str]] = {
-    use simt::Instances;
-    &[<top_k_pivot as Instances>::NAMES, <top_k_filter as Instances>::NAMES, <top_k_select as Instances>::NAMES]
-};

@@ -1,8 +1,8 @@
 //! The k largest keys on the simulator, against the standard library's sort.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_selections::top_k::kernels::{STAGE_BYTES, one_block};
-use rungs_selections::top_k::{Args, Plan, SAMPLES, Selects, Sequence};
+use rungs_selections::sampled::kernels::{STAGE_BYTES, one_block};
+use rungs_selections::sampled::{Args, Plan, SAMPLES, Selects, Sequence};
 use rungs_testing::{Buffer, inputs, narrow, random, same, with_multiprocessors};
 use simt::launcher::Launcher;
 use simt::sim::{Check, check as check_races};

@@ -1,10 +1,13 @@
-//! # The k largest keys, with one read of the input
+//! # Top k, a sampled pivot and one read
+//!
+//! **Idea.** A few thousand keys are enough to guess a *pivot* just below the k-th largest. One read of the input keeps
+//! the keys above it, hardly more than k, and the result is found among those.
 //!
 //! | launch | task |
 //! | --- | --- |
-//! | [`kernels::top_k_pivot`] | the r-th largest of 8192 sampled keys is the pivot; a few more than k are above |
-//! | [`kernels::top_k_filter`] | reads all keys once, keeps those above the pivot, and counts those equal to it |
-//! | [`kernels::top_k_select`] | finds the k-th largest of those by digits; writes the keys above it and copies of it |
+//! | [`kernels::top_k_sampled_pivot`] | the r-th largest of 8192 sampled keys is the pivot; a few more than k are above |
+//! | [`kernels::top_k_sampled_filter`] | reads all keys once, keeps those above the pivot, and counts those equal to it |
+//! | [`kernels::top_k_sampled_select`] | finds the k-th largest of those by digits; writes the keys above it and copies of it |
 //!
 //! **Ties.** Keys equal to the pivot are counted, not kept: however many there are, they cost no room. With fewer than
 //! k keys above the pivot the result is those, and copies of the pivot. All words are distinct in the total order of
@@ -16,6 +19,17 @@
 //! is read once per digit, and once more.
 //!
 //! **Bottleneck.** Memory, from 2²⁶ keys on; below, the pivot's block and the barriers of the last launch.
+//!
+//! **Cost.** One read of each key and of 8192 samples; a few reads of the keys that are kept, about k + 5·√(k·n / 8192)
+//! and 6·n / 8192 more; three launches.
+//!
+//! **Threads.** One block of 1024 threads finds the pivot. The filter has two blocks of 512 threads per SM; each thread
+//! has 4 loads of 16 bytes in flight, and tests the 4 before. The last launch has one block for up to 16,384 words, and
+//! up to one block per SM for more.
+//!
+//! **Limits.** Words of 4 and 8 bytes in any order; any k up to n; any alignment.
+//!
+//! **Source.** Our own, after J. Zhang et al., "Parallel top-k algorithms on GPU" (2023), for the filter while reading.
 
 pub mod digits;
 pub mod kernels;
@@ -30,15 +44,33 @@ pub const FILTER_BLOCK: u32 = 512;
 pub const SAMPLES: u32 = 8192;
 
 #[cfg(not(target_os = "cuda"))]
-pub use launches::{Args, Plan, Selects, Sequence};
+pub use launches::{Args, Plan, RUNG, Selects, Sequence};
 
 #[cfg(not(target_os = "cuda"))]
 mod launches {
     use super::digits::Digits;
     use super::kernels::*;
     use super::*;
+    use rungs_common::ladder::top_k::{Entry, Keys, Launches, TopK};
+    use rungs_common::rung;
     use simt::launcher::{Launcher, Result, Scratch};
     use simt::{Geometry, Global};
+    use std::boxed::Box;
+
+    /// The row of the ladder.
+    pub static RUNG: Entry<&dyn TopK> =
+        rung!("mod.rs", [top_k_sampled_pivot, top_k_sampled_filter, top_k_sampled_select]).run_by(&Sampled);
+
+    struct Sampled;
+
+    impl TopK for Sampled {
+        fn launches(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Launches<Keys>> {
+            let sequence = Sequence::<u32>::new(on, Plan::new(n, k))?;
+            Ok(Box::new(move |on, Keys { input, output, order }| {
+                sequence.run(on, Args { input, output, nth: output.slice(0, 0), order })
+            }))
+        }
+    }
 
     /// Most keys for which there is no filter.
     const FEW: u32 = 1 << 15;
@@ -111,11 +143,11 @@ mod launches {
                         on.clear(control)?;
                     } else {
                         let one = Geometry::linear(1, BLOCK);
-                        on.launch(top_k_pivot::<$W>::default(), one, (input, order, rank, control))?;
+                        on.launch(top_k_sampled_pivot::<$W>::default(), one, (input, order, rank, control))?;
                         let grid = filter_grid(n, bytes, multiprocessors);
                         // Behind the pivot's launch, which waits for all before it: the keys are there.
                         let grid = Geometry::linear(grid, FILTER_BLOCK).shared(STAGE_BYTES).overlapping();
-                        on.launch(top_k_filter::<$W>::default(), grid, (input, order, candidates, control))?;
+                        on.launch(top_k_sampled_filter::<$W>::default(), grid, (input, order, candidates, control))?;
                     }
                     let mut grid = Geometry::linear(select_grid(n, bytes, multiprocessors), BLOCK);
                     if grid.grid[0] > 1 {
@@ -123,7 +155,7 @@ mod launches {
                         grid = grid.together();
                     }
                     let args = (input, order, candidates, control, k, output, nth);
-                    on.launch(top_k_select::<$W>::default(), grid, args)
+                    on.launch(top_k_sampled_select::<$W>::default(), grid, args)
                 }
             }
         )*};

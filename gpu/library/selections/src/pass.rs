@@ -1,0 +1,198 @@
+//! What the host launches to select: the pass that suits the device, the number of items and where they lie.
+
+use crate::BLOCK;
+use crate::compact::{self, partition_compact, select_compact, unique_compact};
+use crate::look_ahead::{self, partition_look_ahead, select_look_ahead, unique_look_ahead};
+use rungs_common::keys::Word;
+use simt::launcher::{Device, Launcher, Result, Scratch};
+use simt::{Argument, Geometry, Global, Scalar};
+use std::cell::Cell;
+
+/// Items from which on [`Pass::LookAhead`] is taken on a GPU: our select by look-back was faster than CUB's up to 2²⁰
+/// items on an H100 and not from 2²⁴ on, the prototype of the other 1.2 times as fast as CUB's at 2²².
+pub const LEAST: u32 = 1 << 21;
+
+/// How a selection runs: in one launch either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// A block per tile, which looks back: [`crate::compact`].
+    LookBack,
+    /// Blocks that stay, with roles for warps: [`crate::look_ahead`].
+    LookAhead,
+}
+
+impl Pass {
+    /// The pass for `n` items, if they lie where it wants them.
+    pub fn of(device: Device, n: u32) -> Self {
+        if n >= LEAST && Self::LookAhead.suits(device) { Self::LookAhead } else { Self::LookBack }
+    }
+
+    /// Whether the device can run the pass.
+    pub fn suits(self, device: Device) -> bool {
+        let has_all = device.compute_capability >= (9, 0) && device.shared_per_block >= look_ahead::NEEDED;
+        self == Self::LookBack || has_all
+    }
+
+    /// Words of the workspace for `n` items of type `T`, for either pass.
+    fn workspace<T>(n: u32) -> u32 {
+        compact::workspace(n).max(look_ahead::workspace::<T>(n))
+    }
+
+    /// The geometry for `n` items of type `T`.
+    fn geometry<T>(self, device: Device, n: u32) -> Geometry {
+        match self {
+            Self::LookBack => Geometry::linear(compact::grid(n), BLOCK).shared(compact::shared_bytes::<T>()),
+            Self::LookAhead => Geometry::linear(look_ahead::grid::<T>(n, device.multiprocessors), look_ahead::BLOCK)
+                .shared(look_ahead::SHARED_BYTES),
+        }
+    }
+}
+
+/// What a selection reads, and where it writes what it keeps. The outputs have room for all items, and share nothing
+/// with the input.
+#[derive(Clone, Copy)]
+pub struct Views<T> {
+    /// The items.
+    pub input: Global<T>,
+    /// How many of them there are, one word, or an empty view: all.
+    pub limit: Global<u32>,
+    /// Room for the items that are kept.
+    pub output: Global<T>,
+    /// Their number, one word.
+    pub count: Global<u32>,
+}
+
+/// Where a partition writes the items that are not kept: they and their number.
+pub type Rest<T> = (Global<T>, Global<u32>);
+
+/// The smallest and the largest word of a selection, and the order of the words, see [`rungs_common::keys`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds<W> {
+    /// The smallest word.
+    pub low: W,
+    /// The largest word; below [`Bounds::low`] nothing is kept.
+    pub high: W,
+    /// The order.
+    pub order: u32,
+}
+
+/// The scratch memory of selections from `n` items of type `T`. They can be run again and again, one after the other.
+pub struct Selection<T> {
+    n: u32,
+    pass: Pass,
+    workspace: Scratch<u64>,
+    /// Whether the last launch left the workspace ready for the next.
+    is_ready: Cell<bool>,
+    item: std::marker::PhantomData<T>,
+}
+
+impl<T: Scalar> Selection<T> {
+    /// Takes the scratch memory.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`](simt::launcher::Failed::Machine) if there is no memory.
+    pub fn new(on: &dyn Launcher, n: u32) -> Result<Self> {
+        Self::by(on, n, Pass::of(on.device(), n))
+    }
+
+    /// The same, with the pass that runs where items and outputs begin on multiples of 16 bytes, on a device that it
+    /// suits.
+    ///
+    /// # Errors
+    /// As for [`Selection::new`].
+    pub fn by(on: &dyn Launcher, n: u32, pass: Pass) -> Result<Self> {
+        let workspace = on.scratch(Pass::workspace::<T>(n))?;
+        Ok(Self { n, pass, workspace, is_ready: Cell::new(false), item: std::marker::PhantomData })
+    }
+
+    /// The pass for items and outputs at these places, its geometry, and the workspace, ready for it.
+    fn ready(&self, on: &dyn Launcher, views: &[Global<T>]) -> Result<(Pass, Geometry, Global<u64>)> {
+        let aligned = views.iter().all(|view| (view.as_ptr() as usize).is_multiple_of(16));
+        let pass = if aligned { self.pass } else { Pass::LookBack };
+        // The look-ahead leaves it ready for itself. A launch that fails leaves it as it may.
+        if pass == Pass::LookBack || !self.is_ready.get() {
+            on.clear(self.workspace.view())?;
+        }
+        self.is_ready.set(pass == Pass::LookAhead);
+        Ok((pass, pass.geometry::<T>(on.device(), self.n), self.workspace.view()))
+    }
+
+    /// The scratch memory and the geometry for a kernel of the caller's, which calls [`compact::select`] or
+    /// [`compact::partition`].
+    ///
+    /// # Errors
+    /// [`Failed::Machine`](simt::launcher::Failed::Machine) if the memory cannot be cleared.
+    pub fn for_look_back(&self, on: &dyn Launcher) -> Result<(Geometry, Global<u64>)> {
+        self.is_ready.set(false);
+        on.clear(self.workspace.view())?;
+        Ok((Pass::LookBack.geometry::<T>(on.device(), self.n), self.workspace.view()))
+    }
+}
+
+/// A word that is selected by bounds, or as the first of a run of equal ones.
+pub trait Selects: Word + Argument {
+    /// Keeps the items between two bounds, both of which count.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    fn between(on: &dyn Launcher, scratch: &Selection<Self>, views: Views<Self>, bounds: Bounds<Self>) -> Result;
+
+    /// The same, and writes the others.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    fn parted(
+        on: &dyn Launcher,
+        scratch: &Selection<Self>,
+        views: Views<Self>,
+        rest: Rest<Self>,
+        bounds: Bounds<Self>,
+    ) -> Result;
+
+    /// Keeps the first item of each run of items with the same bits.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    fn firsts(on: &dyn Launcher, scratch: &Selection<Self>, views: Views<Self>) -> Result;
+}
+
+macro_rules! words {
+    ($($W:ty),*) => {$(
+        impl Selects for $W {
+            fn between(on: &dyn Launcher, scratch: &Selection<Self>, v: Views<Self>, bounds: Bounds<Self>) -> Result {
+                let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output])?;
+                let Bounds { low, high, order } = bounds;
+                let args = (v.input, v.limit, v.output, v.count, workspace, low, high, order);
+                match pass {
+                    Pass::LookBack => on.launch(select_compact::<$W>::default(), geometry, args),
+                    Pass::LookAhead => on.launch(select_look_ahead::<$W>::default(), geometry, args),
+                }
+            }
+
+            fn parted(
+                on: &dyn Launcher,
+                scratch: &Selection<Self>,
+                v: Views<Self>,
+                (rest, others): Rest<Self>,
+                Bounds { low, high, order }: Bounds<Self>,
+            ) -> Result {
+                let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output, rest])?;
+                let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, low, high, order);
+                match pass {
+                    Pass::LookBack => on.launch(partition_compact::<$W>::default(), geometry, args),
+                    Pass::LookAhead => on.launch(partition_look_ahead::<$W>::default(), geometry, args),
+                }
+            }
+
+            fn firsts(on: &dyn Launcher, scratch: &Selection<Self>, v: Views<Self>) -> Result {
+                let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output])?;
+                let args = (v.input, v.limit, v.output, v.count, workspace);
+                match pass {
+                    Pass::LookBack => on.launch(unique_compact::<$W>::default(), geometry, args),
+                    Pass::LookAhead => on.launch(unique_look_ahead::<$W>::default(), geometry, args),
+                }
+            }
+        }
+    )*};
+}
+words!(u32, u64);

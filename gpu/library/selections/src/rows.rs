@@ -1,0 +1,141 @@
+//! What the rows of selections launch: a pass, by a pivot or by runs.
+
+use crate::pass::{Bounds, Pass, Selection, Selects as SelectsWords, Views};
+use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED, Word as _};
+use rungs_common::ladder::select::{self, Select, Selects};
+use rungs_common::ladder::sift::*;
+
+/// Keeps the items below a pivot, by a pass.
+pub struct Below(pub Pass);
+
+/// Keeps the first item of each run, by a pass.
+pub struct Firsts(pub Pass);
+
+/// An item that is kept if it is less than another, as the word that stores it.
+trait Pivot: Scalar {
+    type Word: SelectsWords;
+
+    /// The bounds of the items less than this one.
+    fn bounds(self) -> Bounds<Self::Word>;
+}
+
+/// The bounds of the words from `low` to `high`, if there are any: no word is between 1 and 0.
+fn range<W: Ord + From<bool>>(low: W, high: Option<W>, order: u32) -> Bounds<W> {
+    match high.filter(|high| *high >= low) {
+        Some(high) => Bounds { low, high, order },
+        None => Bounds { low: W::from(true), high: W::from(false), order },
+    }
+}
+
+macro_rules! integers {
+    ($($T:ty as $W:ty, $order:expr);*) => {$(
+        impl Pivot for $T {
+            type Word = $W;
+
+            fn bounds(self) -> Bounds<$W> {
+                range(0, (self as $W).encode($order).checked_sub(1), $order)
+            }
+        }
+    )*};
+}
+integers!(u32 as u32, UNSIGNED; i32 as u32, SIGNED; u64 as u64, UNSIGNED; i64 as u64, SIGNED);
+
+macro_rules! floats {
+    ($($T:ty as $W:ty),*) => {$(
+        impl Pivot for $T {
+            type Word = $W;
+
+            fn bounds(self) -> Bounds<$W> {
+                let word = |x: $T| x.to_bits().encode(FLOAT);
+                // In the total order -0 is below 0, which `<` does not tell apart, and negative NaN below -∞.
+                let end = if self.is_nan() { 0 } else { word(if self == 0.0 { -0.0 } else { self }) };
+                range(word(<$T>::NEG_INFINITY), end.checked_sub(1), FLOAT)
+            }
+        }
+    )*};
+}
+floats!(f32 as u32, f64 as u64);
+
+impl Select for Below {
+    fn is_stable(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Pivot> Selects<T> for Below {
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<select::Items<T>>> {
+        let scratch = scratch(on, n, self.0)?;
+        Ok(Box::new(move |on, items| {
+            let views = views(items.input, items.output, items.count);
+            T::Word::between(on, &scratch, views, items.pivot.bounds())
+        }))
+    }
+}
+
+impl Sift for Below {
+    fn task(&self) -> Task {
+        Task::Partition
+    }
+}
+
+impl<T: Pivot> SiftsOf<T> for Below {
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
+        let scratch = scratch(on, n, self.0)?;
+        Ok(Box::new(move |on, items| {
+            let views = views(items.input, items.output, items.count);
+            T::Word::parted(on, &scratch, views, (items.rest.cast(), items.rest_count), items.pivot.bounds())
+        }))
+    }
+}
+
+impl Sift for Firsts {
+    fn task(&self) -> Task {
+        Task::Unique
+    }
+}
+
+impl<T: Pivot> SiftsOf<T> for Firsts {
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
+        let scratch = scratch(on, n, self.0)?;
+        Ok(Box::new(move |on, items| T::Word::firsts(on, &scratch, views(items.input, items.output, items.count))))
+    }
+}
+
+/// The scratch memory of a row, which runs its pass whatever the number of items, if the device can: so reports show
+/// from which number on the look-ahead is worth it.
+fn scratch<W: SelectsWords>(on: &dyn Launcher, n: u32, pass: Pass) -> Result<Selection<W>> {
+    Selection::by(on, n, if pass.suits(on.device()) { pass } else { Pass::LookBack })
+}
+
+/// All items as words.
+fn views<T: Pivot>(input: Global<T>, output: Global<T>, count: Global<u32>) -> Views<T::Word> {
+    Views { input: input.cast(), limit: count.slice(0, 0), output: output.cast(), count }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    /// The bounds keep what `<` keeps.
+    #[test]
+    fn bounds_are_those_of_less() {
+        fn check<T: Pivot + PartialOrd + std::fmt::Debug>(items: &[T])
+        where
+            T::Word: Ord,
+        {
+            for &pivot in items {
+                let Bounds { low, high, order } = pivot.bounds();
+                let is_in = |x: &T| (low..=high).contains(&T::Word::from_bits_64(x.to_bits_64()).encode(order));
+                let (got, want): (Vec<bool>, Vec<bool>) = items.iter().map(|x| (is_in(x), *x < pivot)).unzip();
+                assert_eq!(got, want, "{items:?} < {pivot:?}");
+            }
+        }
+        check(&[0u32, 1, 7, u32::MAX - 1, u32::MAX]);
+        check(&[i32::MIN, -1, 0, 1, i32::MAX]);
+        check(&[0u64, 1, 1 << 40, u64::MAX]);
+        check(&[i64::MIN, -1, 0, 1, i64::MAX]);
+        check(&[0.0f32, -0.0, 1.0, -1.0, f32::MIN_POSITIVE, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN]);
+        check(&[0.0f64, -0.0, 1.0, -1.0, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN]);
+    }
+}
