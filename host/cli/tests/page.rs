@@ -1,5 +1,5 @@
-//! The pages of `rungs trace --html` and `rungs check --html` in a real browser. Reported as ignored if there is none; `cargo xtask test --all`
-//! installs Chromium if possible.
+//! The pages of `rungs trace --html` and `rungs check --html` in a real browser. Reported as ignored if there is none;
+//! `cargo xtask test --all` installs Chromium if possible.
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;

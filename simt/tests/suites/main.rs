@@ -1,6 +1,6 @@
 //! Suites of others, judged by the checker: patterns of GPUVerify's tests, Indigo's programs, Indigo3's planted bugs
-//! and Oclgrind's tests, written again over `simt`. Each case has its suite's name and verdict. `docs/suites.md` has the
-//! table, and the test holds it to what the checker says. `SUITES=write cargo test -p simt --test suites` writes it.
+//! and Oclgrind's tests, written again over `simt`. Each case has its suite's name and verdict. `docs/suites.md` has
+//! the table, and the test holds it to what the checker says. `SUITES=write cargo test -p simt --test suites` writes it.
 
 mod gpuverify;
 mod indigo;
@@ -99,10 +99,7 @@ const SUITES: [(&str, Cases); 4] = [
 
 /// Right by their suite, and wrong by PTX's model: why.
 const DIFFERENT: [(&str, &str); 3] = [
-    (
-        "CUDA/warpsync/shuffle",
-        "trusts that a warp runs in lockstep; from compute capability 7.0 on it needs `sync_warp`",
-    ),
+    ("CUDA/warpsync/shuffle", "trusts that a warp runs in lockstep; since compute capability 7.0 it needs `sync_warp`"),
     ("CUDA/warpsync/scan_warp", "the same"),
     (
         "OpenCL/benign_race_tests/pass/writeafterread",

@@ -71,7 +71,7 @@ pub(super) fn command() -> Command {
             Arg::new("html")
                 .long("html")
                 .value_name("FILE")
-                .help("Also write an HTML page that plays a run: under the schedule of the first finding, if there is one")
+                .help("Also write an HTML page that plays a run, under the schedule of a finding if there is one")
                 .value_parser(value_parser!(OsString))
                 .requires("rung")
                 .conflicts_with("mutants"),
