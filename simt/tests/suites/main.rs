@@ -1,6 +1,6 @@
 //! Suites of others, judged by the checker: patterns of GPUVerify's tests, Indigo's programs, Indigo3's planted bugs
 //! and Oclgrind's tests, written again over `simt`. Each case has its suite's name and verdict. `docs/suites.md` has
-//! the table, and the test holds it to what the checker says. `SUITES=write cargo test -p simt --test suites` writes it.
+//! the table, which the test holds to what the checker says; `SUITES=write cargo test -p simt --test suites` writes it.
 
 mod gpuverify;
 mod indigo;
