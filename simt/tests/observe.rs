@@ -4,6 +4,7 @@ use simt::atomic::{Order, Scope};
 use simt::sim::{Access, AccessKind, Event, LaunchError, Options, Space, launch, observe};
 use simt::{Dim3, Global, Kernel, kernel, shared, thread};
 use std::cell::RefCell;
+use std::panic::Location;
 use std::rc::Rc;
 
 shared!(SWAPPED: [u32; 2]);
@@ -19,6 +20,28 @@ fn swap(data: Global<u32>, count: Global<u32>) {
     if t == 0 {
         count.fetch_add(0, 1, Order::Relaxed, Scope::Device);
     }
+}
+
+/// Where an event happened, if it happened anywhere.
+fn place(event: &Event) -> Option<&'static Location<'static>> {
+    match event {
+        Event::Access(access) => Some(access.site),
+        Event::Barrier { site, .. } => Some(site),
+        _ => None,
+    }
+}
+
+fn with_place(event: Event, site: &'static Location<'static>) -> Event {
+    match event {
+        Event::Access(access) => Event::Access(Access { site, ..access }),
+        Event::Barrier { block, id, .. } => Event::Barrier { block, id, site },
+        event => event,
+    }
+}
+
+/// A line of this file.
+fn text(line: u32) -> &'static str {
+    include_str!("observe.rs").lines().nth(line as usize - 1).unwrap().trim()
 }
 
 /// The events of a kernel, and the result of its launch.
@@ -44,10 +67,12 @@ fn every_access_and_barrier_is_told_in_order() {
     let (events, result) = events(swap, 2, 2, (view(&mut data), view(&mut count)));
     result.unwrap();
     assert_eq!((data, count), ([11, 10, 21, 20], [2]));
+    // The places are compared below.
+    let site = Location::caller();
     let mut want = vec![Event::Launch { kernel: "swap", grid: Dim3([2, 1, 1]), block: Dim3([2, 1, 1]) }];
     for block in 0..2 {
         let mut access = |thread: u32, space, kind, address: u64, value: u64| {
-            want.push(Event::Access(Access { block, thread, space, kind, bytes: 4, address, value }));
+            want.push(Event::Access(Access { block, thread, space, kind, bytes: 4, address, value, site }));
         };
         let (a, b) = (10 * (block as u64 + 1), 10 * (block as u64 + 1) + 1);
         let base = at + 8 * block as u64;
@@ -55,9 +80,9 @@ fn every_access_and_barrier_is_told_in_order() {
         access(0, Space::Shared, AccessKind::Write, 4, a);
         access(1, Space::Global, AccessKind::Read, base + 4, b);
         access(1, Space::Shared, AccessKind::Write, 0, b);
-        want.push(Event::Barrier { block, id: 0 });
+        want.push(Event::Barrier { block, id: 0, site });
         let mut access = |thread: u32, space, kind, address: u64, value: u64| {
-            want.push(Event::Access(Access { block, thread, space, kind, bytes: 4, address, value }));
+            want.push(Event::Access(Access { block, thread, space, kind, bytes: 4, address, value, site }));
         };
         access(0, Space::Shared, AccessKind::Read, 0, b);
         access(0, Space::Global, AccessKind::Write, base, b);
@@ -67,6 +92,17 @@ fn every_access_and_barrier_is_told_in_order() {
         want.push(Event::BlockEnd { block });
     }
     want.push(Event::LaunchEnd);
+    let lines: Vec<_> = events.iter().filter_map(place).map(|place| (place.file(), text(place.line()))).collect();
+    let swaps = ["SWAPPED::view().set(1 - t", "SWAPPED::view().set(1 - t"];
+    let first = [swaps, swaps].concat();
+    let then =
+        ["thread::sync_threads()", "data.set(base + t", "data.set(base + t", "count.fetch_add", "data.set(base + t"];
+    let of_block = [&first[..], &then, &["data.set(base + t"]].concat();
+    assert_eq!(lines.len(), 2 * of_block.len());
+    for ((file, line), want) in lines.iter().zip(of_block.iter().cycle()) {
+        assert!(file.ends_with("observe.rs") && line.starts_with(want), "{file}: {line}, not {want}");
+    }
+    let events: Vec<_> = events.into_iter().map(|event| with_place(event, site)).collect();
     assert_eq!(events, want);
 }
 

@@ -1,5 +1,5 @@
-//! The page of `rungs trace --html` in a real browser. Reported as ignored if there is none; `cargo xtask test --all`
-//! installs Chromium if possible.
+//! The pages of `rungs trace --html` and `rungs check --html` in a real browser. Reported as ignored if there is none;
+//! `cargo xtask test --all` installs Chromium if possible.
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
@@ -11,11 +11,18 @@ fn main() {
     if let Some(why) = &missing {
         eprintln!("the test in a browser is ignored: {} does not start: {why}", chromium());
     }
-    let trial = Trial::test("the_page_steps_to_the_output_without_an_error", || {
-        the_page_steps_to_the_output_without_an_error();
-        Ok(())
-    });
-    libtest_mimic::run(&Arguments::from_args(), vec![trial.with_ignored_flag(missing.is_some())]).exit();
+    let tests: [(&str, fn()); 2] = [
+        ("the_page_steps_to_the_output_without_an_error", the_page_steps_to_the_output_without_an_error),
+        ("the_page_of_a_check_plays_its_run_without_an_error", the_page_of_a_check_plays_its_run_without_an_error),
+    ];
+    let trial = |(name, test): (&str, fn())| {
+        let run = move || {
+            test();
+            Ok(())
+        };
+        Trial::test(name, run).with_ignored_flag(missing.is_some())
+    };
+    libtest_mimic::run(&Arguments::from_args(), tests.map(trial).into()).exit();
 }
 
 /// The browser: that in `RUNGS_CHROMIUM`, or Debian's.
@@ -90,5 +97,35 @@ fn the_page_steps_to_the_output_without_an_error() {
     let broken = folder.join("broken.html");
     std::fs::write(&broken, "<!doctype html><script>nobody.defined = this;</script>").unwrap();
     assert!(!load(&broken, &folder.join("profile")).1.is_empty(), "an error on the console was not seen");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn the_page_of_a_check_plays_its_run_without_an_error() {
+    let folder = std::env::temp_dir().join(format!("rungs-run-page-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = |arguments: &str, page: &Path, code: i32| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rungs"));
+        let output = command.args(arguments.split_whitespace()).arg("--html").arg(page).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        let (document, console) = load(page, &folder.join("profile"));
+        assert_eq!(console, Vec::<String>::new(), "{arguments}");
+        document
+    };
+    for arguments in ["check reduce --rung shuffle --n 600 --schedules 2", "check scan --rung look-back --n 3000"] {
+        let document = run(arguments, &folder.join("clean.html"), 0);
+        let events: usize = attribute(&document, "data-steps").unwrap().parse().unwrap();
+        assert!(events > 100, "{arguments}");
+        assert!(attribute(&document, "data-first").is_none(), "{arguments}: nothing was found");
+        assert!(document.matches("<rect ").count() > 100, "{arguments}");
+    }
+    for (bug, memory) in [("left-neighbour", "shared byte"), ("local-index", "global byte")] {
+        let document = run(&format!("bugs show {bug}"), &folder.join("bug.html"), 0);
+        let (first, second) =
+            (attribute(&document, "data-first").unwrap(), attribute(&document, "data-second").unwrap());
+        for told in [first, second] {
+            assert!(told.contains(memory) && told.contains("races.rs:"), "{bug}: {told}");
+        }
+        assert_ne!(first, second);
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }

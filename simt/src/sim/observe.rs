@@ -6,6 +6,7 @@
 use crate::Dim3;
 use crate::scalar::{Scalar, to_bits};
 use std::cell::RefCell;
+use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// An event of a kernel. Between two [`Event::Barrier`]s of a block its threads appear in sequence, each in the
@@ -30,6 +31,8 @@ pub enum Event {
         block: u32,
         /// 0 for the barrier of the whole block, otherwise the number of the named barrier.
         id: u32,
+        /// The line of the thread that came last.
+        site: &'static Location<'static>,
     },
     /// All threads of a block have ended.
     BlockEnd {
@@ -57,6 +60,8 @@ pub struct Access {
     pub address: u64,
     /// The value there afterwards, as bits.
     pub value: u64,
+    /// The line that made it.
+    pub site: &'static Location<'static>,
 }
 
 /// The memory that an access went to.
@@ -139,7 +144,14 @@ fn tell_it(event: Event) {
 
 /// Reports an access by a thread, which is named by its block and its number there.
 #[inline(always)]
-pub(super) fn access<T: Scalar>((block, thread): (u32, u32), space: Space, kind: AccessKind, address: u64, value: T) {
+pub(super) fn access<T: Scalar>(
+    (block, thread): (u32, u32),
+    space: Space,
+    kind: AccessKind,
+    address: u64,
+    value: T,
+    site: &'static Location<'static>,
+) {
     let (bytes, value) = (size_of::<T>() as u32, to_bits(value));
-    tell(|| Event::Access(Access { block, thread, space, kind, bytes, address, value }));
+    tell(|| Event::Access(Access { block, thread, space, kind, bytes, address, value, site }));
 }

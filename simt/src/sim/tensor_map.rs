@@ -129,6 +129,7 @@ fn words(piece: Piece) -> [u32; 4] {
 
 /// Reports what a copy did: `from_global`, or to global memory; with its side in shared memory if that is the running
 /// block's.
+#[track_caller]
 fn tell(piece: Piece, words: [u32; 4], from_global: bool, own: bool) {
     let (watchers, thread) = (&here().watchers, here().current());
     let kind = |reads| if reads { AccessKind::Read } else { AccessKind::Write };

@@ -74,12 +74,14 @@ impl Watchers {
 
     /// A thread has accessed memory, and left `value` there.
     #[inline(always)]
+    #[track_caller]
     pub(super) fn access<T: Scalar>(&self, thread: usize, space: Space, kind: AccessKind, address: u64, value: T) {
-        observe::access((self.number.get(), thread as u32), space, kind, address, value);
+        observe::access((self.number.get(), thread as u32), space, kind, address, value, Location::caller());
     }
 
     /// A thread has accessed 16 bytes.
     #[inline(always)]
+    #[track_caller]
     pub(super) fn pack(&self, thread: usize, space: Space, kind: AccessKind, address: u64, words: [u32; 4]) {
         for (i, word) in words.into_iter().enumerate() {
             self.access(thread, space, kind, address + 4 * i as u64, word);
@@ -88,6 +90,7 @@ impl Watchers {
 
     /// A thread has started a copy: a read and a write of each 16 bytes, `pack(offset)`.
     #[inline(always)]
+    #[track_caller]
     pub(super) fn copy(
         &self,
         thread: usize,
@@ -158,7 +161,7 @@ impl Watchers {
 
     /// A barrier is complete that threads of these warps wait at.
     fn barrier(&self, id: u32, place: Place, warps: impl Iterator<Item = usize>) {
-        observe::tell(|| Event::Barrier { block: self.number.get(), id });
+        observe::tell(|| Event::Barrier { block: self.number.get(), id, site: place });
         if let Some(stats) = &self.stats {
             stats.barrier(place);
             warps.for_each(|warp| stats.meet(warp));

@@ -1,12 +1,17 @@
 //! `rungs bugs`: the gallery of bugs, with what the simulator's checker says of each; and their run on a device.
 
 use super::Common;
+use crate::checks;
+use crate::data::Place;
 use crate::report::{self, Format, Grid};
+use crate::trace;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::error::{Error, Result};
 use rungs_gallery::{Case, Topic, Trial, Verdict, all, named};
 use serde::Serialize;
+use simt::sim::Check;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(super) fn command() -> Command {
@@ -15,9 +20,15 @@ pub(super) fn command() -> Command {
         .about("A gallery of bugs: small kernels, each with one planted bug and a clean twin")
         .after_help("Without a subcommand: all bugs, by topic.")
         .subcommand(
-            Command::new("show")
-                .about("The bug, what it does, the kernel, the checker's findings, the fix")
-                .args([names().required(true), schedules()]),
+            Command::new("show").about("The bug, what it does, the kernel, the checker's findings, the fix").args([
+                names().required(true),
+                schedules(),
+                Arg::new("html")
+                    .long("html")
+                    .value_name("FILE")
+                    .help("Also write an HTML page that plays a run with the bug")
+                    .value_parser(value_parser!(OsString)),
+            ]),
         )
         .subcommand(
             Command::new("check")
@@ -149,6 +160,12 @@ fn show(matches: &ArgMatches, common: &Common) -> Result<()> {
     common.on_simulator("bugs show")?;
     let (topic, case) = case_named(matches.get_one::<String>("name").map_or("", String::as_str))?;
     let schedules = schedules_of(matches);
+    if let Some(place) = matches.get_one::<OsString>("html").map(|name| Place::from(name.as_os_str())) {
+        report::write_text(&place, &page(case, schedules)?)?;
+        if place == Place::Standard {
+            return super::refuse_unused(matches, &["format"], "the page goes to standard output, and nothing else");
+        }
+    }
     let shown = Shown {
         schema: report::SCHEMA,
         name: case.name,
@@ -184,6 +201,15 @@ fn show(matches: &ArgMatches, common: &Common) -> Result<()> {
     page += &format!("Its checker finds, under {schedules} schedules:\n\n{}\n", indented(&shown.findings));
     page += &format!("In the clean twin (V::FIXED): {}\n", shown.clean_twin);
     report::print(&page)
+}
+
+/// The page that plays a run with the bug.
+fn page(case: &Case, schedules: u32) -> Result<String> {
+    let on = rungs_gallery::Simulated::default();
+    let run = || (case.run)(&Trial::new(&on, false)).map(drop).map_err(Error::from);
+    let options = Check { schedules, ..Check::default() };
+    let checked = checks::check(options, run, None)?;
+    trace::run_page(("bug", case.name), options, &checked.findings, run)
 }
 
 /// Lines behind the first without the indentation that all of them have.

@@ -4,15 +4,17 @@ use super::Common;
 use crate::algorithms::{Family, Problem, Rung, Size, Workload};
 use crate::checks::{self, Again, Checked, Failure};
 use crate::counters::{self, Kernel};
-use crate::data::{Distribution, Dtype, Size as Count};
+use crate::data::{Distribution, Dtype, Place, Size as Count};
 use crate::measure::{Row, run_once};
 use crate::mutants::{self, Tried};
 use crate::report::{self, Format, Grid};
+use crate::trace;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::engine::{DeviceInfo, Engine};
 use rungs::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::{Check, NOT_MODELLED};
+use std::ffi::OsString;
 
 /// Elements that a check takes by default, at most: enough for several blocks of every rung, and for seconds.
 const ELEMENTS: u64 = 5000;
@@ -66,6 +68,13 @@ pub(super) fn command() -> Command {
                 .help("Leave out or weaken each synchronisation in turn: what does the check find?")
                 .action(ArgAction::SetTrue)
                 .conflicts_with_all(["stats", "choices"]),
+            Arg::new("html")
+                .long("html")
+                .value_name("FILE")
+                .help("Also write an HTML page that plays a run, under the schedule of a finding if there is one")
+                .value_parser(value_parser!(OsString))
+                .requires("rung")
+                .conflicts_with("mutants"),
             Arg::new("stats")
                 .long("stats")
                 .help("Also what a GPU would do, line by line: sectors, bank conflicts, barriers")
@@ -81,6 +90,9 @@ struct Outcome {
     /// What the kernels do, line by line, if that is asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<Kernel>,
+    /// The page that plays a run, if that is asked for.
+    #[serde(skip)]
+    page: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -94,6 +106,13 @@ struct Page<'a> {
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     common.on_simulator("check")?;
+    let page = matches.get_one::<OsString>("html").map(|name| Place::from(name.as_os_str()));
+    if let Some(place) = &page {
+        report::writable(place)?;
+        if *place == Place::Standard {
+            super::refuse_unused(matches, &["format", "stats"], "the page goes to standard output, and nothing else")?;
+        }
+    }
     let name = matches.get_one::<String>("family").map_or("", String::as_str);
     let families: Vec<&'static Family> = match name {
         "all" => crate::algorithms::FAMILIES.iter().collect(),
@@ -112,7 +131,11 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
             all.push(check(&engine, family, rung, matches, common)?);
         }
     }
+    if let Some((place, html)) = page.as_ref().zip(all.last().and_then(|outcome| outcome.page.as_ref())) {
+        report::write_text(place, html)?;
+    }
     match common.format {
+        _ if page == Some(Place::Standard) => {}
         Format::Json => {
             let (device, results) = (engine.info(), &all[..]);
             let (schema, seed, not_modelled) = (report::SCHEMA, common.seed, not_modelled());
@@ -207,6 +230,12 @@ fn check(
         Ok(checked) => Row { verified: checked.is_clean(), ..row.judged(Some(checked)) },
         Err(why) => Row { skipped: Some(why.to_string()), ..row },
     };
+    let page = match &row.checked {
+        Some(checked) if matches.contains_id("html") => {
+            Some(trace::run_page((family.name, rung.name), options, &checked.findings, run)?)
+        }
+        _ => None,
+    };
     // Of a run without the checks, whose schedules take more turns.
     let kernels =
         match (matches.get_flag("stats") && row.skipped.is_none()).then(|| counters::count(engine, &*problem, rung)) {
@@ -215,7 +244,7 @@ fn check(
             Some(Err(why)) if row.verified => return Err(why),
             _ => vec![],
         };
-    Ok(Outcome { row, kernels })
+    Ok(Outcome { row, kernels, page })
 }
 
 /// What the rung is given, and the type of its elements.
@@ -275,7 +304,7 @@ fn call(row: &Row, matches: &ArgMatches, again: Check) -> String {
 }
 
 fn text(outcome: &Outcome) -> String {
-    let Outcome { row, kernels } = outcome;
+    let Outcome { row, kernels, .. } = outcome;
     let mut text = format!("{} {}, {} {}: ", row.family, row.rung, report::size(row), report::dtype(row));
     match (&row.checked, &row.skipped) {
         (Some(checked), _) => text += &checked.text(),

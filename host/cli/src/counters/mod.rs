@@ -9,6 +9,7 @@ mod source;
 mod text;
 
 pub use picture::{access, heat};
+pub use source::text as source;
 pub use text::{LEGEND, kernel_text, totals_columns, totals_row};
 
 use crate::algorithms::{Problem, Rung};

@@ -30,11 +30,12 @@ pub fn array_page(trace: &ArrayTrace) -> Result<String> {
     fill(trace, &format!("{} {}", trace.family, trace.rung), &trace.kernels)
 }
 
-fn fill(trace: &impl Serialize, title: &str, kernels: &[Kernel]) -> Result<String> {
+/// The page with this data.
+pub(super) fn fill(trace: &impl Serialize, title: &str, kernels: &[Kernel]) -> Result<String> {
     let json = serde_json::to_string(trace).map_err(|e| Error::Usage(format!("cannot be written as JSON: {e}")))?;
-    // Inside a script no text may close the script.
-    let page = PAGE.replacen(MARK, &json.replace('<', "\\u003c"), 1);
-    Ok(page.replacen(PICTURES, &pictures(kernels), 1).replace("TITLE", title))
+    let page = PAGE.replacen("TITLE", title, 1).replacen(PICTURES, &pictures(kernels), 1);
+    // Last, as it may hold the other marks. Inside a script no text may close the script.
+    Ok(page.replacen(MARK, &json.replace('<', "\\u003c"), 1))
 }
 
 /// The heat map of each kernel, and the costliest request of each of its lines.

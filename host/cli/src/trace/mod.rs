@@ -8,12 +8,14 @@
 mod arrays;
 mod html;
 mod record;
+mod run;
 mod scan;
 mod sort;
 mod text;
 
 pub use arrays::{Array, ArrayTrace, Cells, Frame, Value, array_lines};
 pub use html::{array_page, page};
+pub use run::run_page;
 pub use text::{line, lines};
 
 use crate::algorithms::{Draws, Family, Parameters, Problem, Rung, Size, Workload};

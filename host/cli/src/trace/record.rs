@@ -49,7 +49,7 @@ pub(super) fn record<R>(work: impl FnOnce() -> R) -> (Vec<Launch>, R) {
                 }
                 launch.phases[phase].push(access);
             }
-            Event::Barrier { id: 0, block } => {
+            Event::Barrier { id: 0, block, .. } => {
                 *phases.entry(block).or_default() += 1;
                 if single {
                     launch.pieces.push(Piece::default());

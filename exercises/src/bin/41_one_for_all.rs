@@ -1,0 +1,12 @@
+//! Judges the reader's answer. Cut by `cargo xtask exercises`.
+
+#[allow(unused)]
+#[path = "../../answers/41_one_for_all.rs"]
+#[rustfmt::skip]
+mod answer;
+#[path = "../../checks/41_one_for_all.rs"]
+mod check;
+
+fn main() -> std::process::ExitCode {
+    rungs_exercises::main(&check::EXERCISE)
+}
