@@ -9,6 +9,7 @@
 //! | [`scan`] | combines each element with those before it |
 //! | [`histogram`] | counts values |
 //! | [`select`] | moves the items below a pivot to the front |
+//! | [`segmented_sort`] | sorts each segment of a vector |
 //! | [`top_k`] | finds the k largest keys |
 //! | [`matmul`] | multiplies matrices |
 //! | [`cubes`] | adds up cubes |
@@ -26,6 +27,7 @@ pub mod reduce;
 mod rung;
 pub mod saxpy;
 pub mod scan;
+pub mod segmented_sort;
 pub mod select;
 pub mod sort;
 pub mod top_k;
