@@ -11,6 +11,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::data::Distribution::{Uniform, Zipf};
 use rungs::data::{Distribution, Dtype};
 use rungs::engine::{DeviceChoice, Engine};
+use rungs_cli::algorithms::segmented_sort::Lengths;
 use rungs_cli::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
 
 /// Sizes that every rung is run at: around a warp, around blocks, around common tiles, and primes.
@@ -147,6 +148,10 @@ fn variants(family: &Family) -> Vec<Parameters> {
             Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}
             // gpu/top_k has several k for every size.
             Extra::K => {}
+            Extra::Segments => {
+                let lengths = [Lengths::default(), Lengths::Uniform(0, 3), Lengths::PowerLaw, Lengths::One];
+                multiply(&|p| lengths.map(|segments| Parameters { segments: Some(segments), ..p }).to_vec());
+            }
             Extra::Threads | Extra::Blocks => {}
         }
     }

@@ -17,6 +17,7 @@ pub fn families() -> Vec<(&'static str, Vec<&'static Rung>)> {
         rungs_of(&scan::LADDER),
         rungs_of(&select::LADDER),
         rungs_of(&top_k::LADDER),
+        rungs_of(&rungs_kernels::segments::LADDER),
         rungs_of(&histogram::LADDER),
         rungs_of(&cubes::LADDER),
         rungs_of(&*ladders::MATMUL),

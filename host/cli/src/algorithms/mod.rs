@@ -16,6 +16,7 @@ mod pairs;
 pub mod reduce;
 pub mod saxpy;
 pub mod scan;
+pub mod segmented_sort;
 pub mod select;
 pub mod sort;
 pub mod top_k;
@@ -50,6 +51,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         scan::family(&kernels::scan::LADDER, Sizes::elements(1 << 18, 1 << 24)),
         select::family(&kernels::select::LADDER, Sizes::elements(1 << 18, 1 << 26)),
         top_k::family(&kernels::top_k::LADDER, Sizes::elements(1 << 18, 1 << 26)),
+        segmented_sort::family(&kernels::segments::LADDER, Sizes::elements(1 << 16, 1 << 24)),
         histogram::family(&kernels::histogram::LADDER, Sizes::elements(1 << 18, 1 << 28)),
         saxpy::family(&kernels::saxpy::LADDER, Sizes::elements(1 << 18, 1 << 26)),
     ]
@@ -124,6 +126,8 @@ pub enum Kind {
     Select,
     /// Find the k largest keys.
     TopK,
+    /// Sort each segment of the keys.
+    SegmentedSort,
     /// Count values.
     Histogram,
     /// Compute y = a·x + y.
@@ -277,6 +281,7 @@ pub enum Extra {
     Blocks,
     Bins,
     K,
+    Segments,
     Operation,
     Exclusive,
     Values,
@@ -301,6 +306,8 @@ pub struct Parameters {
     pub bins: Option<u32>,
     /// How many of the largest keys are asked for; [`top_k::DEFAULT_K`], or all if there are fewer, where None.
     pub k: Option<u32>,
+    /// How long the segments of a segmented sort are; 1 to 64 keys where None.
+    pub segments: Option<segmented_sort::Lengths>,
     /// The operation of a reduction or scan.
     pub operation: Operation,
     /// Whether a scan leaves each element out of its own result.

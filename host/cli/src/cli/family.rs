@@ -1,6 +1,7 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
 use super::{Common, check_argument, gpus, sweep};
+use crate::algorithms::segmented_sort::Lengths;
 use crate::algorithms::{Extra, Family, Kind, Operation, Parameters, Prepared, Size, Workload};
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
@@ -138,6 +139,14 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
         Extra::Blocks => number("blocks", "Blocks of the grid"),
         Extra::Bins => number("bins", "Bins of the histogram, up to 4096"),
         Extra::K => number("k", "How many of the largest keys [default: 10]"),
+        Extra::Segments => Arg::new("segments")
+            .long("segments")
+            .value_name("LENGTHS")
+            .help(
+                "How long segments are: uniform=1..64, fixed=1000, power-law, empty=90 (per cent; others 1..64), one \
+                 [default: uniform=1..64]",
+            )
+            .value_parser(value_parser!(Lengths)),
         Extra::Operation => Arg::new("op")
             .long("op")
             .value_name("OPERATION")
@@ -196,6 +205,7 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Blocks => parameters.blocks = number("blocks"),
             Extra::Bins => parameters.bins = number("bins"),
             Extra::K => parameters.k = number("k"),
+            Extra::Segments => parameters.segments = matches.get_one("segments").copied(),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
             Extra::Alpha => parameters.alpha = matches.get_one("alpha").copied(),
