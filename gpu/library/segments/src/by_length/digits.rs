@@ -42,7 +42,7 @@ pub fn segmented_sort_by_length_digits<P: Items<Key = K, Word = W>, K: Scalar, W
     lists: Global<u64>,
     rooms: Global<W>,
 ) {
-    let (views, work) = (Views::<P> { keys, order, values, moved }, Work { n: keys.len(), control, lists, rooms });
+    let (views, work) = (Views::<P>::new(keys, order, values, moved), Work { n: keys.len(), control, lists, rooms });
     let (mut i, mut barriers) = (0, 0);
     while i < control.get(BY_DIGITS).min(work.by_digits().len()) {
         let number = work.by_digits().get(i);

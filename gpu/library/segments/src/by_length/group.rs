@@ -15,23 +15,46 @@ shared!(
     EXCHANGED: [u64; BLOCK / WARP * ROW / 8]
 );
 
-/// Sorts `len` keys, at most `32 * K` for each of `warps` warps: key i comes from `load(i)` and goes to `store(i, key)`,
-/// once all have been loaded. `warps` is a power of two, and the group begins at a warp whose number is a multiple of
-/// it. All threads of the group make the call; K is at most [`in_lane_most`].
+/// A thread's place in a group of warps that sorts together.
+#[derive(Clone, Copy)]
+pub struct Group {
+    /// The number of warps: a power of two. The group begins at a warp whose number is a multiple of it.
+    pub warps: u32,
+    /// The number of keys: at most `32 * K` for each warp.
+    pub len: u32,
+}
+
+impl Group {
+    /// The first place of the thread, which is at most the end, and how many places there are from that on. The thread
+    /// loads and stores each 32nd of them.
+    #[inline(always)]
+    pub fn share(self, in_lane: usize) -> (u32, u32) {
+        let warp = thread::thread_idx_x() / WARP % self.warps;
+        let first = (warp * WARP * in_lane as u32 + warp::lane_id()).min(self.len);
+        (first, self.len - first)
+    }
+}
+
+/// Fills the keys of a thread with those of its [share](Group::share).
 #[inline(always)]
 #[track_caller]
-pub fn sort_group<W: Key, const K: usize>(len: u32, warps: u32, load: impl Fn(u32) -> W, store: impl Fn(u32, W)) {
-    let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() / WARP);
-    let (number, stride) = (warp % warps, K as u32 + 1);
-    let row = |warp: u32| -> Shared<W> { EXCHANGED::view().slice(warp * ROW / 8, ROW / 8).cast::<W>() };
-    let (own, first) = (row(warp), number * WARP * K as u32);
-    let mut keys = [W::LAST; K];
+pub fn load<W: Key, const K: usize>(keys: &mut [W; K], rest: u32, at: impl Fn(u32) -> W) {
     unroll::<K>(|i| {
-        let place = first + i as u32 * WARP + lane;
-        if place < len {
-            keys[i] = load(place);
+        if i as u32 * WARP < rest {
+            keys[i] = at(i as u32 * WARP);
         }
     });
+}
+
+/// Sorts the keys of a group, of which each thread has loaded its share, and calls `store(i, key)` for each place i of
+/// the thread's share, counted from its first. All threads of the group make the call; K is at most [`in_lane_most`].
+#[inline(always)]
+#[track_caller]
+pub fn sort_group<W: Key, const K: usize>(mut keys: [W; K], group: Group, store: impl Fn(u32, W)) {
+    let (lane, warp, warps) = (warp::lane_id(), thread::thread_idx_x() / WARP, group.warps);
+    let (number, stride) = (warp % warps, K as u32 + 1);
+    let row = |warp: u32| -> Shared<W> { EXCHANGED::view().slice(warp * ROW / 8, ROW / 8).cast::<W>() };
+    let own = row(warp);
     sort_warp(&mut keys, WARP);
     if K == in_lane_most::<W>() {
         let wait = || thread::barrier(1 + warp / warps, warps * WARP);
@@ -60,10 +83,11 @@ pub fn sort_group<W: Key, const K: usize>(len: u32, warps: u32, load: impl Fn(u3
     }
     unroll::<K>(|i| own.set(lane * stride + i as u32, keys[i]));
     warp::sync_warp(FULL); // the keys of all lanes are there, and all lanes have loaded theirs
+    let (_, rest) = group.share(K);
     unroll::<K>(|i| {
         let place = i as u32 * WARP + lane;
-        if first + place < len {
-            store(first + place, own.get(place / K as u32 * stride + place % K as u32));
+        if i as u32 * WARP < rest {
+            store(i as u32 * WARP, own.get(place / K as u32 * stride + place % K as u32));
         }
     });
     warp::sync_warp(FULL); // all have read these keys before the warp's next ones replace them

@@ -14,6 +14,24 @@ pub struct Views<P: Items> {
     pub values: Global<u32>,
     /// Where the values go: another view, of as many elements as there are keys.
     pub moved: Global<u32>,
+    /// The place of the first key in view.
+    pub start: u32,
+}
+
+impl<P: Items> Views<P> {
+    /// All keys, and their values if they have any.
+    #[inline(always)]
+    pub fn new(keys: Global<P::Key>, order: u32, values: Global<u32>, moved: Global<u32>) -> Self {
+        Self { keys, order, values, moved, start: 0 }
+    }
+
+    /// The `len` keys from key `start` on. Of these, offsets that are constants need no register for an address.
+    #[inline(always)]
+    #[track_caller]
+    pub fn part(self, start: u32, len: u32) -> Self {
+        let moved = if self.moved.is_empty() { self.moved } else { self.moved.slice(start, len) };
+        Self { keys: self.keys.slice(start, len), moved, start: self.start + start, ..self }
+    }
 }
 
 /// A kind of items, and the word as which one is sorted.
@@ -79,7 +97,7 @@ impl Items for Pairs32 {
     #[inline(always)]
     #[track_caller]
     fn load(views: Views<Self>, at: u32) -> u64 {
-        (views.keys.get(at).encode(views.order) as u64) << 32 | at as u64
+        (views.keys.get(at).encode(views.order) as u64) << 32 | (views.start + at) as u64
     }
 
     #[inline(always)]

@@ -55,6 +55,9 @@ pub const SPLIT_BLOCK: u32 = 512;
 /// Blocks per SM that sort what is listed.
 pub const SORT_BLOCKS: u32 = 2;
 
+/// Bytes that ptxas may keep in local memory for want of registers: what jobs have in common, while keys are sorted.
+const MAX_SPILLS: u32 = 64;
+
 /// Most keys of a segment that one thread sorts.
 pub const IN_LANE: u32 = 8;
 

@@ -26,7 +26,7 @@ pub fn segmented_sort_by_length_short<P: Items<Key = K, Word = W>, K: Scalar, W:
     lists: Global<u64>,
     rooms: Global<W>,
 ) {
-    let views = Views::<P> { keys, order, values, moved };
+    let views = Views::<P>::new(keys, order, values, moved);
     let (begin, len) = segment(offsets, keys.len(), thread::index_1d());
     grid::let_next_start();
     if warp::any(FULL, len > SHORT) {

@@ -1,9 +1,9 @@
 //! The launch that sorts what the lists hold, and buckets, in registers.
 
-use super::group::sort_group;
+use super::group::{Group, load, sort_group};
 use super::items::{Items, Keys32, Keys64, Pairs32, Views};
 use super::work::{BUCKETS, FAILED, FIRST, TICKET, Work, classes, parts};
-use super::{BLOCK, SHORT, SORT_BLOCKS, in_block, in_lane_most, in_warp, room};
+use super::{BLOCK, MAX_SPILLS, SHORT, SORT_BLOCKS, in_block, in_lane_most, in_warp, room};
 use rungs_common::keys::{Key, Word};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::warp::{self, FULL, WARP};
@@ -32,7 +32,7 @@ struct Piece {
 
 /// Sorts all listed segments and all buckets: the blocks take jobs by a ticket, those of most keys first. A job is two
 /// buckets, or as many segments of a class as the block has groups of warps for.
-#[kernel(max_threads = BLOCK, min_blocks = SORT_BLOCKS, instances(
+#[kernel(max_threads = BLOCK, min_blocks = SORT_BLOCKS, max_spills = MAX_SPILLS, instances(
     segmented_sort_by_length_sort_u32: <Keys32, u32, u32>, segmented_sort_by_length_sort_u64: <Keys64, u64, u64>,
     segmented_sort_by_length_sort_pairs: <Pairs32, u32, u64>,
 ))]
@@ -46,7 +46,7 @@ pub fn segmented_sort_by_length_sort<P: Items<Key = K, Word = W>, K: Scalar, W: 
     lists: Global<u64>,
     rooms: Global<W>,
 ) {
-    let (views, work) = (Views::<P> { keys, order, values, moved }, Work { n: keys.len(), control, lists, rooms });
+    let (views, work) = (Views::<P>::new(keys, order, values, moved), Work { n: keys.len(), control, lists, rooms });
     let (t, warp) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
     grid::let_next_start();
     grid::wait_for_previous(); // lists and rooms
@@ -124,7 +124,8 @@ fn sort_buckets<P: Items>(views: Views<P>, work: Work<P::Word>, number: u32, buc
     let piece = |half: u32| {
         let (begin, len) = (before.get(WARPS + 2 * half), before.get(WARPS + 2 * half + 1));
         // Only if offsets descend can a bucket end beyond all keys.
-        let len = len.min(work.n.saturating_sub(begin));
+        let begin = begin.min(work.n);
+        let len = len.min(work.n - begin);
         Piece { room: Some((number + half) * room::<P::Word>()), begin, len }
     };
     let (both, largest) = ([piece(0), piece(1)], classes::<P::Word>());
@@ -149,21 +150,33 @@ fn sort_buckets<P: Items>(views: Views<P>, work: Work<P::Word>, number: u32, buc
 #[inline(always)]
 #[track_caller]
 fn sort<P: Items>(views: Views<P>, work: Work<P::Word>, piece: Piece, class: u32, warps: u32) {
-    let load = |i: u32| match piece.room {
-        Some(room) => work.rooms.get_streaming(room + i),
-        None => P::load(views, piece.begin + i),
-    };
-    let store = |i: u32, word| P::store(views, piece.begin + i, word);
     let in_lane = (SHORT << class) / WARP;
     if in_lane >= in_lane_most::<P::Word>() as u32 {
         if size_of::<P::Word>() == 4 {
-            sort_group::<_, 32>(piece.len, warps, load, store);
+            sort_piece::<P, 32>(views, work, piece, warps);
         } else {
-            sort_group::<_, 16>(piece.len, warps, load, store);
+            sort_piece::<P, 16>(views, work, piece, warps);
         }
     } else if in_lane == 16 {
-        sort_group::<_, 16>(piece.len, 1, load, store);
+        sort_piece::<P, 16>(views, work, piece, 1);
     } else {
-        sort_group::<_, 8>(piece.len, 1, load, store);
+        sort_piece::<P, 8>(views, work, piece, 1);
     }
+}
+
+/// [`sort`] with K keys to a lane; only with the most are there several warps and keys from a room.
+#[inline(always)]
+#[track_caller]
+fn sort_piece<P: Items, const K: usize>(views: Views<P>, work: Work<P::Word>, piece: Piece, warps: u32) {
+    let group = Group { warps, len: piece.len };
+    let (mut keys, (first, rest)) = ([P::Word::LAST; K], group.share(K));
+    let part = views.part(piece.begin + first, rest);
+    match piece.room {
+        Some(room) if K == in_lane_most::<P::Word>() => {
+            let words = work.rooms.slice(room + first, rest);
+            load(&mut keys, rest, |i| words.get_streaming(i));
+        }
+        _ => load(&mut keys, rest, |i| P::load(part, i)),
+    }
+    sort_group(keys, group, |i, word| P::store(part, i, word));
 }

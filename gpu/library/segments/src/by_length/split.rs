@@ -1,9 +1,9 @@
 //! Two launches that cut long segments into buckets: one decides where to cut, the other moves the keys.
 
-use super::group::sort_group;
+use super::group::{Group, load, sort_group};
 use super::items::{Items, Keys32, Keys64, Pairs32, Views};
 use super::work::{BUCKETS, COUNT, FAILED, FIRST, TILES, Work, pair, parts};
-use super::{BLOCK, MOST_EVEN, MOST_SPLIT, SPLIT_BLOCK, in_block, in_warp, mean, room, tile};
+use super::{BLOCK, MAX_SPILLS, MOST_EVEN, MOST_SPLIT, SPLIT_BLOCK, in_block, in_warp, mean, room, tile};
 use rungs_common::block::block_scan_exclusive;
 use rungs_common::keys::{Key, Word};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -40,7 +40,7 @@ pub fn sampled(i: u32, begin: u32, len: u32) -> u32 {
 
 /// Decides into which buckets each long segment is cut, and lists its tiles. A block takes a segment, then the next but
 /// as many as there are blocks.
-#[kernel(max_threads = BLOCK, min_blocks = 2, instances(
+#[kernel(max_threads = BLOCK, min_blocks = 2, max_spills = MAX_SPILLS, instances(
     segmented_sort_by_length_plan_u32: <Keys32, u32, u32>, segmented_sort_by_length_plan_u64: <Keys64, u64, u64>,
     segmented_sort_by_length_plan_pairs: <Pairs32, u32, u64>,
 ))]
@@ -54,7 +54,7 @@ pub fn segmented_sort_by_length_plan<P: Items<Key = K, Word = W>, K: Scalar, W: 
     lists: Global<u64>,
     rooms: Global<W>,
 ) {
-    let (views, work) = (Views::<P> { keys, order, values, moved }, Work { n: keys.len(), control, lists, rooms });
+    let (views, work) = (Views::<P>::new(keys, order, values, moved), Work { n: keys.len(), control, lists, rooms });
     grid::let_next_start();
     grid::wait_for_previous(); // the list of long segments
     let mut number = thread::block_idx_x();
@@ -125,13 +125,12 @@ fn is_cut<P: Items>(
     // The rooms of the first two buckets are still empty.
     let sorted = work.rooms.slice(first * room::<P::Word>(), samples);
     let warps = samples / in_warp::<P::Word>();
-    let load = |i: u32| P::load(views, sampled(i, begin, len));
-    let store = |i: u32, word| sorted.set(i, word);
     if t < warps * WARP {
+        let group = Group { warps, len: samples };
         if size_of::<P::Word>() == 4 {
-            sort_group::<_, 32>(samples, warps, load, store);
+            sort_samples::<P, 32>(views, (begin, len), sorted, group);
         } else {
-            sort_group::<_, 16>(samples, warps, load, store);
+            sort_samples::<P, 16>(views, (begin, len), sorted, group);
         }
     }
     thread::sync_threads(); // all samples are written before they are read
@@ -155,6 +154,20 @@ fn is_cut<P: Items>(
     }
     thread::sync_threads(); // all have read the samples before other blocks' keys replace them
     true
+}
+
+/// Writes samples of a segment to `sorted`, in order.
+#[inline(always)]
+#[track_caller]
+fn sort_samples<P: Items, const K: usize>(
+    views: Views<P>,
+    (begin, len): (u32, u32),
+    sorted: Global<P::Word>,
+    group: Group,
+) {
+    let (mut keys, (first, rest)) = ([P::Word::LAST; K], group.share(K));
+    load(&mut keys, rest, |i| P::load(views, sampled(first + i, begin, len)));
+    sort_group(keys, group, |i, word| sorted.set(first + i, word));
 }
 
 /// How many words are less than `word`, and how many equal to it.
@@ -218,7 +231,7 @@ pub fn segmented_sort_by_length_cut<P: Items<Key = K, Word = W>, K: Scalar, W: K
     lists: Global<u64>,
     rooms: Global<W>,
 ) {
-    let (views, work) = (Views::<P> { keys, order, values, moved }, Work { n: keys.len(), control, lists, rooms });
+    let (views, work) = (Views::<P>::new(keys, order, values, moved), Work { n: keys.len(), control, lists, rooms });
     grid::let_next_start();
     grid::wait_for_previous(); // tiles and splitters
     let (mut i, tiles) = (thread::block_idx_x(), control.get(TILES).min(work.tiles().len()));
