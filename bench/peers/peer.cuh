@@ -54,6 +54,7 @@ Table sort_peers();
 Table scan_peers();
 Table select_peers();
 Table top_k_peers();
+Table segmented_sort_peers();
 Table reduce_peers();
 Table histogram_peers();
 Table matmul_peers();

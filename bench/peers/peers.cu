@@ -28,7 +28,7 @@ struct Registry {
         for (Table t : {sort_peers(), scan_peers(), select_peers(), top_k_peers(), reduce_peers(), histogram_peers(),
                         matmul_peers(), matmul_best_peers(), copy_peers(), twin_sort_peers(), twin_radix_peers(), twin_cubes_peers(),
                         twin_reduce_peers(), twin_scan_peers(), twin_histogram_peers(), twin_matmul_peers(),
-                        source_peers()}) {
+                        source_peers(), segmented_sort_peers()}) {
             for (size_t i = 0; i < t.count; i++) {
                 list.push_back(t.entries[i].info);
                 by_name.emplace(t.entries[i].info.name, &t.entries[i]);

@@ -64,6 +64,10 @@ extern "C" {
  *                           bytes, up to a whole element     of its length
  *   top-k      n, k         n keys                           the k largest in any order, in room for n, the rest of
  *                                                            which is unspecified
+ *   segmented-sort
+ *              n, segments  n keys, then segments + 1 u32:   the same, each segment sorted
+ *                           where each segment begins and
+ *                           where the last one ends
  *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not
  *                                                            counted; CUB's of u8 wants bins = 256
  *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps; "_best"

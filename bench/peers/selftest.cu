@@ -265,6 +265,19 @@ Case top_k_case(size_t n, size_t k) {
     return {raw(keys), defined_of_top_k<T>(raw(sorted), k)};
 }
 
+// Keys, then offsets of segments of about the same length; some are empty.
+template <class T>
+Case segmented_case(size_t n, size_t segments) {
+    std::vector<T> keys = random_keys<T>(n), sorted = keys;
+    std::vector<uint32_t> offsets(segments + 1);
+    for (size_t i = 1; i <= segments; i++) offsets[i] = uint32_t(i < segments ? n * (i - i % 3 / 2) / segments : n);
+    for (size_t i = 0; i < segments; i++) std::sort(sorted.begin() + offsets[i], sorted.begin() + offsets[i + 1]);
+    Raw input = raw(keys), ends = raw(offsets);
+    input.insert(input.end(), ends.begin(), ends.end());
+    // Without segments nothing is sorted, and nothing copied.
+    return {input, raw(sorted), segments > 0};
+}
+
 template <class T>
 Case reduce_case(const std::string& name, size_t n) {
     bool min = name.find("_min_") != std::string::npos, max = name.find("_max_") != std::string::npos;
@@ -354,6 +367,8 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
         return is_wide(peer) ? runs_case<uint64_t>(n, results, words) : runs_case<uint32_t>(n, results, words);
     }
     if (family == "top-k") return by_type(dtype, [&](auto t) { return top_k_case<decltype(t)>(n, shape[1]); });
+    if (family == "segmented-sort")
+        return by_type(dtype, [&](auto t) { return segmented_case<decltype(t)>(n, shape[1]); });
     if (family == "reduce") return by_type(dtype, [&](auto t) { return reduce_case<decltype(t)>(name, n); });
     if (family == "histogram")
         return dtype == "u8" ? histogram_case<uint8_t>(n, shape[1]) : histogram_case<uint32_t>(n, shape[1]);
@@ -403,6 +418,8 @@ std::vector<Shape> shapes_for(const RungsPeer& peer) {
             for (size_t bins : {1, 10, 256, 1600, 4096}) shapes.push_back({n, bins});
         else if (family == "top-k")
             for (size_t k : {size_t(0), size_t(1), size_t(10), n / 2, n, n + 1}) shapes.push_back({n, k});
+        else if (family == "segmented-sort")
+            for (size_t segments : {size_t(0), size_t(1), size_t(7), n / 30 + 1, n}) shapes.push_back({n, segments});
         else if (one_block)
             for (size_t columns : {1, 7, 8, 32, 128, 1024}) {
                 if (n <= 4096) shapes.push_back({n, columns});

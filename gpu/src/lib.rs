@@ -21,6 +21,7 @@ pub use rungs_radix as radix;
 pub use rungs_reduce as reduce;
 pub use rungs_saxpy as saxpy;
 pub use rungs_scan as scan;
+pub use rungs_segments as segments;
 pub use rungs_select as select;
 pub use rungs_selections as selections;
 pub use rungs_sorts as sorts;

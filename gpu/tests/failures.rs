@@ -10,6 +10,7 @@ use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Multiplier as _,
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::ladder::segmented_sort::{SegmentedSort, Segments};
 use rungs_kernels::ladder::select::Select;
 use rungs_kernels::ladder::sift::{Sift, Task};
 use rungs_kernels::ladder::sort::{Sort, Width};
@@ -214,6 +215,24 @@ fn finds(entry: &'static Entry<&dyn TopK>) -> Case {
     })
 }
 
+fn sorts_segments(entry: &'static Entry<&dyn SegmentedSort>) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, "u32", MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.sorter::<u32>(on, n)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let mut keys = elements::<u32>(n, run);
+            // Short segments, one for a block, and one for buckets if there are so many keys.
+            let offsets = [0, n / 90, n / 80, n / 3, n];
+            let (mut input, mut at) = (Buffer::new(&keys, 0), Buffer::new(&offsets, 0));
+            sequence.run(on, Segments { keys: input.view(), offsets: at.view(), order: UNSIGNED })?;
+            offsets.windows(2).for_each(|pair| keys[pair[0] as usize..pair[1] as usize].sort_unstable());
+            assert!(input.slice() == keys, "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
 fn scans<T: Element>(entry: &'static Entry<&dyn Scan>, operation: Operation) -> Case
 where
     dyn Scan: Scans<T>,
@@ -386,6 +405,7 @@ fn cases() -> Vec<Case> {
     cases.extend(rungs_kernels::ladders::SELECT.rungs.iter().map(|entry| selects(entry)));
     cases.extend(rungs_kernels::ladders::TOP_K.rungs.iter().map(|entry| finds(entry)));
     cases.extend(SIFTS.iter().flat_map(|ladder| ladder.rungs).map(|entry| sifts(entry)));
+    cases.extend(rungs_kernels::segments::LADDER.rungs.iter().map(|entry| sorts_segments(entry)));
     for entry in rungs_kernels::histogram::LADDER.rungs {
         cases.extend([counts::<u8>(entry), counts::<u32>(entry)]);
     }

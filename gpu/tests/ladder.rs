@@ -13,7 +13,7 @@ use rungs_kernels::ladder::sort::{Sort, Width};
 use rungs_kernels::ladder::{
     Device, Failed, Ladder, Launcher, Lengths, MAX_SHARED, Options, Result, Scratch, Sequence,
 };
-use rungs_kernels::ladder::{cubes, histogram, reduce, scan, select, sort, top_k};
+use rungs_kernels::ladder::{cubes, histogram, reduce, scan, segmented_sort, select, sort, top_k};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::scan::{r5_look_back, r6_look_ahead};
 use rungs_kernels::select::{r3_three_kernels, r4_look_back as selects};
@@ -215,6 +215,22 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let (keys, outputs) =
             (other_than(n).map(|m| (with(m, 7), [m, n])), other_than(7).map(|of| (with(n, of), [of, 7])));
         check_refuses(entry.rung.name, entry.finder(&on, n, 7), &on, keys.into_iter().chain(outputs).collect());
+    }
+    for entry in rungs_kernels::segments::LADDER.rungs {
+        let offsets = words.slice(0, 3);
+        let with = |m| segmented_sort::Segments { keys: words.slice(0, m), offsets, order: SIGNED };
+        let cases = other_than(n).map(|m| (with(m), [m, n]));
+        check_refuses(entry.rung.name, entry.sorter::<u32>(&on, n), &on, cases.into());
+        let with = |m, values, moved| segmented_sort::SegmentedPairs {
+            keys: words.slice(0, m),
+            values: words.slice(0, values),
+            moved: words.slice(0, moved),
+            offsets,
+            order: SIGNED,
+        };
+        let cases = other_than(n).into_iter().flat_map(|m| [(with(m, n, n), [m, n]), (with(n, n, m), [m, n])]);
+        let cases = cases.chain([(with(n, n + 1, n), [n + 1, n])]);
+        check_refuses(entry.rung.name, entry.pair_sorter(&on, n), &on, cases.collect());
     }
     for entry in rungs_kernels::histogram::LADDER.rungs {
         let cases = other_than(n).map(|m| (histogram::Keys { keys: words, counts: words.slice(0, m) }, [m, n]));

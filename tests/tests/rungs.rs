@@ -11,6 +11,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::data::Distribution::{Uniform, Zipf};
 use rungs::data::{Distribution, Dtype};
 use rungs::engine::{DeviceChoice, Engine};
+use rungs_cli::algorithms::segmented_sort::Lengths;
 use rungs_cli::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
 
 /// Sizes that every rung is run at: around a warp, around blocks, around common tiles, and primes.
@@ -150,6 +151,10 @@ fn variants(family: &Family) -> Vec<Parameters> {
             Extra::Keep => multiply(&|p| [None, Some(0.1)].map(|keep| Parameters { keep, ..p }).to_vec()),
             Extra::RunLength => {
                 multiply(&|p| [None, Some(1), Some(3000)].map(|run_length| Parameters { run_length, ..p }).to_vec());
+            }
+            Extra::Segments => {
+                let lengths = [Lengths::default(), Lengths::Uniform(0, 3), Lengths::PowerLaw, Lengths::One];
+                multiply(&|p| lengths.map(|segments| Parameters { segments: Some(segments), ..p }).to_vec());
             }
             Extra::Threads | Extra::Blocks => {}
         }

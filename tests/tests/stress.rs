@@ -180,7 +180,7 @@ impl Case {
                 }
                 Extra::Exclusive => parameters.exclusive = random.random(),
                 Extra::Bins => parameters.bins = Some(random.random_range(1..=rungs_kernels::histogram::MAX_BINS)),
-                Extra::K | Extra::Keep | Extra::RunLength => {}
+                Extra::K | Extra::Keep | Extra::RunLength | Extra::Segments => {}
                 Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values | Extra::LowHalf => {}
                 Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}
             }

@@ -22,6 +22,7 @@ pub fn families() -> Vec<(&'static str, Vec<&'static Rung>)> {
         rungs_of(&scan::LADDER),
         rungs_of(&ladders::SELECT),
         rungs_of(&ladders::TOP_K),
+        rungs_of(&rungs_kernels::segments::LADDER),
         rungs_of(&histogram::LADDER),
         rungs_of(&cubes::LADDER),
         rungs_of(&*ladders::MATMUL),

@@ -151,7 +151,9 @@ impl Job<'_> {
                 _ => Err(self.unsuited()),
             },
             Kind::Matmul if self.dtype == Dtype::F32 => self.matmul(group, engine),
-            Kind::Matmul | Kind::Cubes | Kind::Saxpy | Kind::Select | Kind::Sift | Kind::TopK => Err(self.unsuited()),
+            Kind::Matmul | Kind::Cubes | Kind::Saxpy | Kind::Select | Kind::Sift | Kind::TopK | Kind::SegmentedSort => {
+                Err(self.unsuited())
+            }
         }
     }
 

@@ -258,6 +258,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("run-lengths", &[], &[n(20_000)]),
     ("reduce-by-key", &[], &[n(20_000)]),
     ("top-k", &[], &[n(20_000)]),
+    ("segmented-sort", &[], &[n(20_000)]),
     ("histogram", &[], &[n(20_000)]),
     ("saxpy", &[], &[n(5000)]),
 ];

@@ -10,6 +10,7 @@
 //! | [`histogram`] | counts values |
 //! | [`select`] | moves the items below a pivot to the front |
 //! | [`sift`] | parts items, or finds runs of equal ones |
+//! | [`segmented_sort`] | sorts each segment of a vector |
 //! | [`top_k`] | finds the k largest keys |
 //! | [`matmul`] | multiplies matrices |
 //! | [`cubes`] | adds up cubes |
@@ -27,6 +28,7 @@ pub mod reduce;
 mod rung;
 pub mod saxpy;
 pub mod scan;
+pub mod segmented_sort;
 pub mod select;
 pub mod sift;
 pub mod sort;

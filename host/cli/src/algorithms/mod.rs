@@ -16,6 +16,7 @@ mod pairs;
 pub mod reduce;
 pub mod saxpy;
 pub mod scan;
+pub mod segmented_sort;
 pub mod select;
 pub mod sift;
 pub mod sort;
@@ -55,6 +56,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         sift::family(&kernels::selections::RUN_LENGTHS, Sizes::elements(1 << 17, 1 << 26)),
         sift::family(&kernels::selections::REDUCE_BY_KEY, Sizes::elements(1 << 17, 1 << 26)),
         top_k::family(&kernels::ladders::TOP_K, Sizes::elements(1 << 18, 1 << 26)),
+        segmented_sort::family(&kernels::segments::LADDER, Sizes::elements(1 << 16, 1 << 24)),
         histogram::family(&kernels::histogram::LADDER, Sizes::elements(1 << 18, 1 << 28)),
         saxpy::family(&kernels::saxpy::LADDER, Sizes::elements(1 << 18, 1 << 26)),
     ]
@@ -129,6 +131,8 @@ pub enum Kind {
     Sift,
     /// Find the k largest keys.
     TopK,
+    /// Sort each segment of the keys.
+    SegmentedSort,
     /// Count values.
     Histogram,
     /// Compute y = a·x + y.
@@ -284,6 +288,7 @@ pub enum Extra {
     K,
     Keep,
     RunLength,
+    Segments,
     Operation,
     Exclusive,
     Values,
@@ -312,6 +317,8 @@ pub struct Parameters {
     pub keep: Option<f64>,
     /// How many items a drawn run of equal ones has on average; [`sift::DEFAULT_RUN_LENGTH`] where None.
     pub run_length: Option<u32>,
+    /// How long the segments of a segmented sort are; 1 to 64 keys where None.
+    pub segments: Option<segmented_sort::Lengths>,
     /// The operation of a reduction or scan.
     pub operation: Operation,
     /// Whether a scan leaves each element out of its own result.

@@ -2,7 +2,7 @@
 
 use crate::algorithms::upload::Changed;
 use crate::algorithms::{Extra, Family, Kind, OpenProblem, Parameters, Prepared, Rung, Size};
-use crate::algorithms::{histogram, sift, top_k};
+use crate::algorithms::{histogram, segmented_sort, sift, top_k};
 use crate::data::{Data, Dtype};
 use libloading::Library;
 use rungs::engine::{AnyBuffer, Buffer, Engine};
@@ -218,7 +218,7 @@ impl Peers {
         }
         // Our sorts find their input as a copy leaves it in the caches, so peers that sort must too. The other families
         // read the same shared input.
-        let sorts = family.kind == Kind::Sort;
+        let sorts = matches!(family.kind, Kind::Sort | Kind::SegmentedSort);
         let own = if sorts && !peer.in_place { Some(engine.alloc(input_bytes)?) } else { None };
         let mut prepared = PreparedPeer {
             peers: self,
@@ -345,6 +345,10 @@ fn shape(peer: &Peer, size: Size, parameters: &Parameters) -> Vec<usize> {
             vec![n as usize, parameters.bins.unwrap_or(histogram::DEFAULT_BINS) as usize]
         }
         (Size::Elements(n), "top-k") => vec![n as usize, top_k::k_of(parameters, n as usize)],
+        (Size::Elements(n), "segmented-sort") => {
+            let offsets = segmented_sort::lengths_of(parameters).offsets(n as u32);
+            vec![n as usize, offsets.len() - 1]
+        }
         (Size::Elements(n), _) => vec![n as usize],
     }
 }
@@ -388,7 +392,7 @@ fn relation(
     let same = match family.kind {
         Kind::Sort if parameters.low_half => peer.family == "sort-by-low-half",
         Kind::Sort => peer.family == "sort" && peer.name.contains("_pairs_") == parameters.values,
-        Kind::Matmul => peer.family == family.name,
+        Kind::Matmul | Kind::SegmentedSort => peer.family == family.name,
         _ => false,
     };
     same.then_some(Relation::Other)
@@ -417,6 +421,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
         Kind::Select => Some(format!("cub_select_if_{dtype}")),
         Kind::Sift => Some(format!("cub_{}_{dtype}", family.name.replace('-', "_"))),
         Kind::TopK => Some(format!("cub_top_k_{dtype}")),
+        Kind::SegmentedSort => Some(format!("cub_segmented_sort_{dtype}")),
         Kind::Histogram => Some(format!("cub_histogram_{dtype}")),
         Kind::Matmul => Some(
             match dtype {
@@ -455,6 +460,7 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         Extra::K => number("k", Some(parameters.k.unwrap_or(top_k::DEFAULT_K))),
         Extra::Keep => factor("keep", parameters.keep),
         Extra::RunLength => number("run-length", Some(parameters.run_length.unwrap_or(sift::DEFAULT_RUN_LENGTH))),
+        Extra::Segments => Some(segmented_sort::lengths_of(parameters).to_string()),
         Extra::Operation => Some(parameters.operation.name().into()),
         Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
         Extra::Values => parameters.values.then(|| "values".into()),

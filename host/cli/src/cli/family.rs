@@ -1,6 +1,7 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
 use super::{Common, check_argument, gpus, sweep};
+use crate::algorithms::segmented_sort::Lengths;
 use crate::algorithms::{Extra, Family, Kind, Operation, Parameters, Prepared, Size, Workload};
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
@@ -154,6 +155,14 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
                 _ => Err("a fraction is a number from 0 to 1"),
             }),
         Extra::RunLength => number("run-length", "Draw runs of so many equal items on average [default: 8]"),
+        Extra::Segments => Arg::new("segments")
+            .long("segments")
+            .value_name("LENGTHS")
+            .help(
+                "How long segments are: uniform=1..64, fixed=1000, power-law, empty=90 (per cent; others 1..64), one \
+                 [default: uniform=1..64]",
+            )
+            .value_parser(value_parser!(Lengths)),
         Extra::Operation => Arg::new("op")
             .long("op")
             .value_name("OPERATION")
@@ -214,6 +223,7 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::K => parameters.k = number("k"),
             Extra::Keep => parameters.keep = matches.get_one("keep").copied(),
             Extra::RunLength => parameters.run_length = number("run-length"),
+            Extra::Segments => parameters.segments = matches.get_one("segments").copied(),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
             Extra::Alpha => parameters.alpha = matches.get_one("alpha").copied(),

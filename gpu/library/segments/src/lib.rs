@@ -1,0 +1,25 @@
+//! # Segments of the library
+//!
+//! What vectors run to treat many short vectors in one call. They lie one after the other in one view; element i of
+//! `offsets` says where segment i begins, and one element more where the last one ends. Any segment may be empty.
+//!
+//! | module | task |
+//! | --- | --- |
+//! | [`by_length`] | sorts each segment, with values or without |
+//!
+//! Offsets beyond the end count as the end, and a segment that would end before it begins is empty. Where offsets
+//! descend, segments overlap: what is in the elements afterwards is then unspecified, but nothing else is written.
+#![no_std]
+#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
+#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
+
+#[cfg(not(target_os = "cuda"))]
+extern crate std;
+
+pub mod by_length;
+mod segment;
+
+pub use segment::segment;
+
+#[cfg(not(target_os = "cuda"))]
+pub use by_length::launches::LADDER;

@@ -1,0 +1,184 @@
+//! Many short vectors in one: each segment of the elements is treated by itself.
+//!
+//! ```
+//! use rungs::engine::Engine;
+//! use rungs::vec::DeviceVec;
+//!
+//! # fn main() -> rungs::Result<()> {
+//! let engine = Engine::simulator();
+//! // Three queries found two documents, none, and three.
+//! let offsets = DeviceVec::from_slice(&engine, &[0u32, 2, 2, 5])?;
+//! let mut scores = DeviceVec::from_slice(&engine, &[0.25f32, 0.75, 0.5, 0.125, 0.625])?;
+//! let mut documents = DeviceVec::from_slice(&engine, &[17u32, 4, 9, 17, 3])?;
+//! scores.segmented_sort_with_descending(&offsets, &mut documents)?;
+//! assert_eq!(scores.to_vec()?, [0.75, 0.25, 0.625, 0.5, 0.125]);
+//! assert_eq!(documents.to_vec()?, [4, 17, 3, 9, 17]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Segment i begins at element `offsets[i]` and ends before element `offsets[i + 1]`; there is one offset more than
+//! there are segments. Offsets stay on the device and are not looked at by the host. Segments may be empty. Elements
+//! before the first offset or behind the last one stay as they are. An offset beyond the end counts as the end. Offsets
+//! must not descend: if they do, what is in the elements afterwards is unspecified, but nothing else is written.
+
+use super::DeviceVec;
+use super::places;
+use crate::data::Element;
+use crate::error::{Error, Result};
+use crate::keys::{KeyWord, order_of};
+use rungs_kernels::keys::{DESCENDING, UNSIGNED};
+use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
+use rungs_kernels::places::{geometry, places_halves, places_own};
+use rungs_kernels::segments::by_length::launches::RUNG;
+use simt::{Global, Scalar};
+
+/// A word whose places can be sorted within segments.
+pub trait SegmentPlaces: SegmentWord {
+    /// Puts `places`, which are those of `keys` from 0 on, into the stable order of the keys of each segment. `order`:
+    /// see [`rungs_kernels::keys`].
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::segmented_argsort`].
+    fn argsort(keys: Global<Self>, order: u32, offsets: Global<u32>, places: &mut DeviceVec<u32>) -> Result<()>;
+}
+
+/// Sorts keys in place, with values.
+fn sort_pairs<V: Scalar>(keys: Global<u32>, order: u32, offsets: Global<u32>, values: &mut DeviceVec<V>) -> Result<()> {
+    // Values of keys in no segment stay.
+    let moved = values.duplicate()?;
+    let mut sorter = RUNG.pair_sorter(&values.engine, keys.len())?;
+    let views = (values.view().cast(), moved.view().cast());
+    sorter.run(&values.engine, SegmentedPairs { keys, values: views.0, moved: views.1, offsets, order })?;
+    values.buffer = moved.buffer;
+    Ok(())
+}
+
+impl SegmentPlaces for u32 {
+    fn argsort(keys: Global<u32>, order: u32, offsets: Global<u32>, places: &mut DeviceVec<u32>) -> Result<()> {
+        let own = DeviceVec::<u32>::uninit(&places.engine, places.len())?;
+        places::gather(&places.engine, keys, places.view(), own.view())?;
+        sort_pairs(own.view(), order, offsets, places)
+    }
+}
+
+impl SegmentPlaces for u64 {
+    /// By the lower halves, then by the upper ones: each sort keeps the order of the one before.
+    fn argsort(keys: Global<u64>, order: u32, offsets: Global<u32>, places: &mut DeviceVec<u32>) -> Result<()> {
+        let halves = DeviceVec::<u32>::uninit(&places.engine, places.len())?;
+        for upper in [0, 1] {
+            let args = (keys, order, upper, places.view(), halves.view());
+            places.engine.launch(places_halves, geometry(keys.len()), args)?;
+            sort_pairs(halves.view(), UNSIGNED, offsets, places)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Element + Scalar> DeviceVec<T>
+where
+    T::Word: KeyWord + SegmentWord,
+{
+    /// Sorts each segment in place, as [`DeviceVec::sort`] sorts a whole vector. The [module](self) says where segments
+    /// lie.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the offsets are on another engine; otherwise as for [`DeviceVec::sort`].
+    pub fn segmented_sort(&mut self, offsets: &DeviceVec<u32>) -> Result<()> {
+        self.segmented_sort_by_order(offsets, order_of(T::DTYPE))
+    }
+
+    /// Sorts each segment as [`DeviceVec::segmented_sort`] does, the largest key first.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::segmented_sort`].
+    pub fn segmented_sort_descending(&mut self, offsets: &DeviceVec<u32>) -> Result<()> {
+        self.segmented_sort_by_order(offsets, order_of(T::DTYPE) | DESCENDING)
+    }
+
+    fn segmented_sort_by_order(&mut self, offsets: &DeviceVec<u32>, order: u32) -> Result<()> {
+        self.same_engine(offsets, "offsets")?;
+        let mut sorter = RUNG.sorter::<T::Word>(&self.engine, self.len() as u32)?;
+        let (keys, offsets) = (self.view().cast(), offsets.view());
+        Ok(sorter.run(&self.engine, Segments { keys, offsets, order })?)
+    }
+}
+
+impl<T: Element + Scalar> DeviceVec<T>
+where
+    T::Word: SegmentPlaces,
+{
+    /// Sorts each segment in place, and moves the value of each key with it. Equal keys keep their order.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there are not as many values as keys, or if values or offsets are on another engine;
+    /// otherwise as for [`DeviceVec::sort`].
+    pub fn segmented_sort_with<V: Scalar>(
+        &mut self,
+        offsets: &DeviceVec<u32>,
+        values: &mut DeviceVec<V>,
+    ) -> Result<()> {
+        self.segmented_pairs(offsets, values, order_of(T::DTYPE))
+    }
+
+    /// Sorts each segment as [`DeviceVec::segmented_sort_with`] does, the largest key first. Equal keys keep their order
+    /// here too.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::segmented_sort_with`].
+    pub fn segmented_sort_with_descending<V: Scalar>(
+        &mut self,
+        offsets: &DeviceVec<u32>,
+        values: &mut DeviceVec<V>,
+    ) -> Result<()> {
+        self.segmented_pairs(offsets, values, order_of(T::DTYPE) | DESCENDING)
+    }
+
+    /// The places of the elements in the sorted order of each segment: element `places[i]` is the one for place i. Equal
+    /// elements keep their order. The elements stay where they are.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::segmented_sort_with`].
+    pub fn segmented_argsort(&self, offsets: &DeviceVec<u32>) -> Result<DeviceVec<u32>> {
+        self.segmented_places(offsets, order_of(T::DTYPE))
+    }
+
+    fn segmented_places(&self, offsets: &DeviceVec<u32>, order: u32) -> Result<DeviceVec<u32>> {
+        self.same_engine(offsets, "offsets")?;
+        let mut places = DeviceVec::uninit(&self.engine, self.len())?;
+        self.engine.launch(places_own, geometry(self.len() as u32), (places.view(),))?;
+        T::Word::argsort(self.view().cast(), order, offsets.view(), &mut places)?;
+        Ok(places)
+    }
+
+    fn segmented_pairs<V: Scalar>(
+        &mut self,
+        offsets: &DeviceVec<u32>,
+        values: &mut DeviceVec<V>,
+        order: u32,
+    ) -> Result<()> {
+        if self.len() != values.len() {
+            let (keys, values) = (self.len(), values.len());
+            return Err(Error::Usage(format!("{keys} keys cannot take {values} values along; there must be as many")));
+        }
+        self.same_engine(values, "values")?;
+        self.same_engine(offsets, "offsets")?;
+        if size_of::<T>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>() {
+            return sort_pairs(self.view().cast(), order, offsets.view(), values);
+        }
+        let places = self.segmented_places(offsets, order)?;
+        // Both or none: without memory for the second, keys and values would no longer belong together.
+        let (sorted, along) = (self.gather(&places)?, values.gather(&places)?);
+        (self.buffer, values.buffer) = (sorted.buffer, along.buffer);
+        Ok(())
+    }
+}
+
+impl<T: Scalar> DeviceVec<T> {
+    fn same_engine<U: Scalar>(&self, other: &DeviceVec<U>, what: &str) -> Result<()> {
+        if self.engine.is(&other.engine) {
+            return Ok(());
+        }
+        Err(Error::Usage(format!("elements and {what} must be on the same engine")))
+    }
+}

@@ -1,0 +1,132 @@
+//! Segments of vectors against the standard library, on a GPU where there is one.
+
+use rungs::Error;
+use rungs::data::{Distribution, Element};
+use rungs::engine::{DeviceChoice, Engine};
+use rungs::keys::KeyWord;
+use rungs::vec::DeviceVec;
+use rungs::vec::segments::SegmentPlaces;
+use simt::Scalar;
+
+/// The bits, which tell NaN from NaN.
+fn bits<T: Scalar>(elements: &[T]) -> Vec<u64> {
+    elements.iter().map(|x| x.to_bits_64()).collect()
+}
+
+/// Offsets of segments of these lengths, behind three elements that are in none.
+fn offsets(lens: &[u32]) -> Vec<u32> {
+    lens.iter().fold(vec![3], |mut offsets, len| {
+        offsets.push(offsets[offsets.len() - 1] + len);
+        offsets
+    })
+}
+
+/// Around what a lane, a warp and a block sort, and one that is cut.
+fn lens(engine: &Engine) -> Vec<u32> {
+    let large = if engine.is_simulator() { 8193 } else { 3_000_017 };
+    vec![0, 1, 2, 7, 8, 9, 0, 31, 32, 33, 127, 128, 129, 1009, 1024, 1025, large, 0, 5]
+}
+
+/// The order of the elements after a stable sort of each segment.
+fn places<T: Element>(data: &[T], offsets: &[u32], descending: bool) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..data.len() as u32).collect();
+    for pair in offsets.windows(2) {
+        let segment = &mut places[pair[0] as usize..pair[1] as usize];
+        segment.sort_by(|&a, &b| {
+            let (a, b) = (data[a as usize].to_word(), data[b as usize].to_word());
+            if descending { b.cmp(&a) } else { a.cmp(&b) }
+        });
+    }
+    places
+}
+
+fn check<T: Element + Scalar>(distribution: Distribution)
+where
+    T::Word: KeyWord + SegmentPlaces,
+{
+    let engine = Engine::open(DeviceChoice::Auto).unwrap();
+    let at = offsets(&lens(&engine));
+    let n = at[at.len() - 1] as usize + 2;
+    let data = distribution.keys::<T>(n as u64, 5).unwrap();
+    let offsets = DeviceVec::from_slice(&engine, &at).unwrap();
+    let (narrow, wide): (Vec<u32>, Vec<u64>) = (0..n).map(|i| (!(i as u32), i as u64 * 3)).unzip();
+    for descending in [false, true] {
+        let what = format!("{distribution:?} of {:?}, descending {descending}", T::DTYPE);
+        let want = places(&data, &at, descending);
+        let of = |i: &u32| data[*i as usize];
+        let sorted: Vec<T> = want.iter().map(of).collect();
+        let mut keys = DeviceVec::from_slice(&engine, &data).unwrap();
+        if descending {
+            keys.segmented_sort_descending(&offsets).unwrap();
+        } else {
+            keys.segmented_sort(&offsets).unwrap();
+            let places = DeviceVec::from_slice(&engine, &data).unwrap().segmented_argsort(&offsets).unwrap();
+            assert!(places.to_vec().unwrap() == want, "places, {what}");
+        }
+        assert!(bits(&keys.to_vec().unwrap()) == bits(&sorted), "{what}");
+        let mut keys = DeviceVec::from_slice(&engine, &data).unwrap();
+        let mut values = DeviceVec::from_slice(&engine, &narrow).unwrap();
+        let mut others = DeviceVec::from_slice(&engine, &wide).unwrap();
+        let mut again = keys.duplicate().unwrap();
+        if descending {
+            keys.segmented_sort_with_descending(&offsets, &mut values).unwrap();
+            again.segmented_sort_with_descending(&offsets, &mut others).unwrap();
+        } else {
+            keys.segmented_sort_with(&offsets, &mut values).unwrap();
+            again.segmented_sort_with(&offsets, &mut others).unwrap();
+        }
+        for keys in [keys, again] {
+            assert!(bits(&keys.to_vec().unwrap()) == bits(&sorted), "with values, {what}");
+        }
+        let (values, others) = (values.to_vec().unwrap(), others.to_vec().unwrap());
+        assert!(want.iter().zip(values).all(|(&i, value)| narrow[i as usize] == value), "values, {what}");
+        assert!(want.iter().zip(others).all(|(&i, value)| wide[i as usize] == value), "wide values, {what}");
+    }
+}
+
+#[test]
+fn keys_of_32_bits() {
+    check::<u32>(Distribution::Uniform);
+    check::<i32>(Distribution::Few);
+    check::<f32>(Distribution::Special);
+}
+
+#[test]
+fn keys_of_64_bits() {
+    check::<u64>(Distribution::Few);
+    check::<i64>(Distribution::Uniform);
+    check::<f64>(Distribution::Special);
+}
+
+#[test]
+fn nothing_to_sort() {
+    let engine = Engine::open(DeviceChoice::Auto).unwrap();
+    for at in [vec![], vec![0], vec![0, 0, 0], vec![2, 2], vec![7, 9, u32::MAX]] {
+        let offsets = DeviceVec::from_slice(&engine, &at).unwrap();
+        for data in [vec![], vec![3.5f32], vec![9.0, -1.0, 2.0]] {
+            let mut keys = DeviceVec::from_slice(&engine, &data).unwrap();
+            keys.segmented_sort(&offsets).unwrap();
+            assert_eq!(keys.to_vec().unwrap(), data, "{at:?}");
+            let mut values = DeviceVec::from_slice(&engine, &data).unwrap();
+            keys.segmented_sort_with(&offsets, &mut values).unwrap();
+            assert_eq!(values.to_vec().unwrap(), data, "{at:?}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let (engine, other) = (Engine::simulator(), Engine::simulator());
+    let vec = |engine: &Engine, data: &[u32]| DeviceVec::from_slice(engine, data).unwrap();
+    let (mut keys, offsets) = (vec(&engine, &[2, 1]), vec(&engine, &[0, 2]));
+    let refusals = [
+        keys.segmented_sort(&vec(&other, &[0, 2])),
+        keys.segmented_sort_with(&vec(&other, &[0, 2]), &mut vec(&engine, &[1, 2])),
+        keys.segmented_sort_with(&offsets, &mut vec(&other, &[1, 2])),
+        keys.segmented_sort_with(&offsets, &mut vec(&engine, &[1, 2, 3])),
+    ];
+    for (i, refusal) in refusals.into_iter().enumerate() {
+        assert!(matches!(refusal, Err(Error::Usage(_))), "refusal {i}");
+    }
+    assert_eq!(keys.to_vec().unwrap(), [2, 1]);
+}
