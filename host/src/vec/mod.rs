@@ -18,43 +18,52 @@
 //!
 //! | method | types of elements |
 //! | --- | --- |
-//! | `sort`, `sort_descending`, `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `sort_with`, `sort_with_descending` | the same, with values of any [`Scalar`] |
+//! | `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | `sort`, `sort_descending` | the same, `u8`, `u16`, `f16`, `bf16` |
+//! | `sort_with`, `sort_with_descending` | those of `argsort`, with values of any [`Scalar`] |
 //! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
 //! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
 //! | `top_k`, `bottom_k`, `nth_element` | the same |
+//! | `merge`, `merge_with`, `lower_bound`, `upper_bound`, `histogram`, `histogram_even` | the same |
+//! | `iota`, `adjacent_difference` | the same |
+//! | `fill`, `reverse`, `scatter`, copies, `slice`, `slice_mut` | any [`Scalar`] |
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
 //! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
 //! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says
-//! what a selection of elements is, [`top_k`] in which order the largest are.
+//! what a selection of elements is, [`top_k`] in which order the largest are, [`ordered`] what a sorted vector is good
+//! for, [`histogram`] what a bin holds. [`slice`] has parts of vectors, [`moves`] the small kernels.
 
 pub mod choice;
 mod copies;
+pub mod histogram;
+pub mod moves;
+pub mod ordered;
 pub mod places;
 pub mod select;
 pub mod slice;
+pub mod sorts;
 pub mod top_k;
 
 use crate::Operation;
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use crate::keys::{KeyWord, order_of};
+use crate::keys::order_of;
 use crate::plan::SORT_ALIGN;
 use choice::choose;
 use places::PlaceWord;
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
-use rungs_kernels::ladder::sort::{Keys, Pairs};
+use rungs_kernels::ladder::sort::Pairs;
 use rungs_kernels::order::ByKey;
 use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
 use rungs_kernels::sorts::stable::{self, launches::StableKernels};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
+use sorts::{SortKey, SortWord};
 use std::fmt;
 use std::rc::Rc;
 
@@ -185,17 +194,18 @@ impl<T: Scalar> DeviceVec<T> {
         self.buffer.as_ptr().wrapping_add(self.start)
     }
 
-    /// Sorts in place; floats in the IEEE total order, see [`crate::data`].
+    /// Sorts in place; floats in the IEEE total order, see [`crate::data`]. Keys of 8 and 16 bits are sorted as words of
+    /// 32 bits: that takes as long as as many `u32`, two more passes over the memory, and 4 bytes of scratch memory per
+    /// key beside the sort's own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if scratch memory does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if a
     /// launch, or a kernel before it, fails.
     pub fn sort(&mut self) -> Result<()>
     where
-        T: Element,
-        T::Word: KeyWord,
+        T: SortKey,
     {
-        self.sort_by_order(order_of(T::DTYPE))
+        self.sort_by_order(T::ORDER)
     }
 
     /// Sorts in place as [`DeviceVec::sort`] does, the largest key first.
@@ -204,10 +214,9 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn sort_descending(&mut self) -> Result<()>
     where
-        T: Element,
-        T::Word: KeyWord,
+        T: SortKey,
     {
-        self.sort_by_order(order_of(T::DTYPE) | DESCENDING)
+        self.sort_by_order(T::ORDER | DESCENDING)
     }
 
     /// Sorts in place by an order of one's own; equivalent elements may change their order. `kernels` are the order's,
@@ -304,16 +313,13 @@ impl<T: Scalar> DeviceVec<T> {
 
     fn sort_by_order(&mut self, order: u32) -> Result<()>
     where
-        T: Element,
-        T::Word: KeyWord,
+        T: SortKey,
     {
-        let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), self.len())?;
-        let mut sorter = rung.sorter::<T::Word>(&self.engine, self.len() as u32, Options::default())?;
         if self.is_aligned() {
-            return Ok(sorter.run(&self.engine, Keys { keys: self.view().cast(), order })?);
+            return T::Word::sort(&self.engine, self.view().cast(), order);
         }
         let copy = self.duplicate()?;
-        sorter.run(&self.engine, Keys { keys: copy.view().cast(), order })?;
+        T::Word::sort(&self.engine, copy.view().cast(), order)?;
         self.replace(copy)
     }
 

@@ -64,6 +64,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys of 32 bits by <", kernels::sorts::by_order::merge_by_less::Kernels::NAMES),
     ("sorts keys of 64 bits by <", kernels::sorts::by_order::merge_by_less_u64::Kernels::NAMES),
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
+    ("merges, searches, counts in bins, scatters and fills", kernels::ordered::KERNELS),
     ("selects and partitions", kernels::selections::kernels::KERNELS),
     ("combines runs of equal keys", kernels::selections::by_key::KERNELS),
     ("finds the largest keys", kernels::selections::top_k::kernels::KERNELS),
