@@ -152,9 +152,9 @@ where
         if bins == 0 || bins > MAX_BINS {
             return Err(Error::Usage(format!("{bins} bins cannot be counted; there are 1 to {MAX_BINS}")));
         }
-        // NaN is not in order with anything, and neither is a lone one with itself.
-        if let Some(i) = (1..edges.len()).find(|&i| !(edges[i - 1] <= edges[i])) {
-            let (a, b) = (edges[i - 1].show(), edges[i].show());
+        // A pair with NaN is not sorted either.
+        if let Some(pair) = edges.windows(2).find(|pair| !pair.is_sorted()) {
+            let (a, b) = (pair[0].show(), pair[1].show());
             return Err(Error::Usage(format!("edges {a} and {b} do not ascend; sort them, and leave out NaN")));
         }
         let edges = Self::from_slice(&self.engine, edges)?;

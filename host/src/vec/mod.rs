@@ -51,7 +51,6 @@ use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use crate::keys::order_of;
-use crate::plan::SORT_ALIGN;
 use choice::choose;
 use places::PlaceWord;
 use rungs_kernels::keys::DESCENDING;
@@ -325,7 +324,7 @@ impl<T: Scalar> DeviceVec<T> {
 
     /// Whether the rungs that sort in place can load the elements: a slice may begin between two packs of 16 bytes.
     fn is_aligned(&self) -> bool {
-        (self.as_ptr() as usize).is_multiple_of(SORT_ALIGN)
+        (self.as_ptr() as usize).is_multiple_of(sorts::ALIGN)
     }
 
     /// Puts the elements of `new`, of which there are as many, in place of these: without a copy if no slice and no

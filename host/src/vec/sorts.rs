@@ -13,6 +13,9 @@ use rungs_kernels::ordered::small::{small_narrow, small_widen};
 use rungs_kernels::transform;
 use simt::{Global, Scalar};
 
+/// What keys that are sorted in place are aligned to: threads load so many bytes at once.
+pub const ALIGN: usize = 16;
+
 /// A type of keys: `u8`, `u16`, `f16`, `bf16`, `u32`, `i32`, `f32`, `u64`, `i64` or `f64`.
 #[diagnostic::on_unimplemented(
     message = "vectors of `{Self}` are not sorted",
@@ -38,7 +41,7 @@ impl SortKey for u16 {
 /// A word that stores one key.
 #[diagnostic::on_unimplemented(message = "keys that are stored in `{Self}` are not sorted")]
 pub trait SortWord: Scalar {
-    /// Sorts keys in place; those of 4 and 8 bytes begin on a multiple of 16 bytes.
+    /// Sorts keys in place; those of 4 and 8 bytes begin on a multiple of [`ALIGN`].
     ///
     /// # Errors
     /// As for [`DeviceVec::sort`].
