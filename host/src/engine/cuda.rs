@@ -28,9 +28,10 @@ pub(super) use kernels::Declared;
 pub use kernels::KernelAttributes;
 pub use properties::{Properties, devices, reaches};
 
+pub use cuda_driver::Status;
 #[cfg(not(feature = "cust"))]
 use cuda_driver::objects;
-use cuda_driver::{Current, Event, Status};
+use cuda_driver::{Current, Event};
 use kernels::Loaded;
 use objects::{Device, Module, OwnStream, Primary};
 use rungs_ptx::ptx::Apart;
