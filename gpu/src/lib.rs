@@ -16,6 +16,7 @@ pub use rungs_histogram as histogram;
 pub use rungs_matmul as matmul;
 pub use rungs_merge as merge;
 pub use rungs_odd_even as odd_even;
+pub use rungs_ordered as ordered;
 pub use rungs_products as products;
 pub use rungs_radix as radix;
 pub use rungs_reduce as reduce;

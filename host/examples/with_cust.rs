@@ -122,6 +122,6 @@ impl Drop for Graph {
 fn done(what: &str, result: sys::CUresult) -> Result<()> {
     match result {
         sys::CUresult::CUDA_SUCCESS => Ok(()),
-        other => Err(Error::Cuda(format!("{what}: {other:?}"))),
+        other => Err(Error::Cuda(format!("{what}: {other:?}").into())),
     }
 }

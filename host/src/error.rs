@@ -1,7 +1,7 @@
 //! All errors, each with one message and one exit code.
 
 use crate::data::Room;
-use crate::engine::cuda::CudaError;
+use crate::engine::cuda::{CudaError, Status};
 use simt::launcher::Failed;
 use simt::sim::{LaunchError, plural};
 use std::io;
@@ -50,9 +50,10 @@ pub enum Error {
     /// The simulator refused a launch or ended it.
     #[error("{0}")]
     Launch(#[from] LaunchError),
-    /// A call of the CUDA driver failed; the text names the call and the driver's reason.
+    /// A call of the CUDA driver failed; the text names the call and the driver's reason, and
+    /// [`status`](Error::status) has the driver's code.
     #[error("{0}")]
-    Cuda(String),
+    Cuda(CudaError),
     /// More memory was requested than is free.
     #[error("{what} would take {}, {}: ask for fewer elements", bytes(*.asked), room_text(*.have))]
     OutOfMemory {
@@ -113,7 +114,7 @@ impl From<CudaError> for Error {
                 let have = Some(Room { bytes: free, of: "the GPU's memory" });
                 Self::OutOfMemory { what: "this".into(), asked, have }
             }
-            other => Self::Cuda(other.to_string()),
+            other => Self::Cuda(other),
         }
     }
 }
@@ -201,6 +202,14 @@ impl Error {
             Self::NoDevice(_) => 3,
             Self::Read { .. } | Self::Write { .. } | Self::ClosedPipe { .. } => 4,
             Self::Group(_) => 5,
+        }
+    }
+
+    /// The code with which the CUDA driver refused a call or reported a fault, if that is the cause.
+    pub fn status(&self) -> Option<Status> {
+        match self {
+            Self::Cuda(error) => error.status(),
+            _ => None,
         }
     }
 
@@ -322,6 +331,18 @@ mod tests {
         assert!(matches!(Error::printing(&io::ErrorKind::BrokenPipe.into()), Error::ClosedPipe { .. }));
         assert_eq!(bytes(1023), "1023 bytes");
         assert_eq!(bytes(u64::MAX - 1), "16.0 EiB");
+    }
+
+    #[test]
+    fn the_drivers_code_is_kept() {
+        let fault = CudaError::Fault { kernel: "bubble", launches: 1, status: Status::from_code(700) };
+        let error = Error::from(fault.clone());
+        assert_eq!((error.to_string(), error.exit_code()), (fault.to_string(), 1));
+        assert_eq!(error.status().map(Status::code), Some(700));
+        // Through the launch of an algorithm, too.
+        assert_eq!(Error::from(Failed::from(error)).status().map(Status::code), Some(700));
+        assert_eq!(Error::Cuda("nothing was captured".into()).status(), None);
+        assert_eq!(Error::Usage(String::new()).status(), None);
     }
 
     #[test]

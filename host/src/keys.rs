@@ -8,7 +8,7 @@ use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
 use rungs_kernels::ladder::sort::Width;
 
 /// How words of a type are ordered, see [`rungs_kernels::keys`].
-pub fn order_of(dtype: Dtype) -> u32 {
+pub const fn order_of(dtype: Dtype) -> u32 {
     match dtype {
         Dtype::I32 | Dtype::I64 => SIGNED,
         Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::Bf16 => FLOAT,

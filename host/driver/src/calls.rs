@@ -155,6 +155,8 @@ unsafe extern "C" {
         parameters: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) -> u32;
+    fn cuMemAllocHost_v2(address: *mut *mut c_void, bytes: usize) -> u32;
+    fn cuMemFreeHost(address: *mut c_void) -> u32;
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Stream) -> u32;
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: Stream) -> u32;
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: Stream) -> u32;
@@ -359,6 +361,29 @@ pub unsafe fn launch(function: Function, launch: &Launch, parameters: &mut [*mut
     let config = Config { grid, block, shared_bytes, stream, attributes: attributes.as_mut_ptr(), attribute_count };
     // SAFETY: as above; the configuration and the attributes that it points to live until the call has returned.
     Status::check(unsafe { cuLaunchKernelEx(&config, function, parameters, ptr::null_mut()) })
+}
+
+/// Allocates `bytes` bytes, at least one, of page-locked host memory; returns their address.
+///
+/// # Errors
+/// The driver's status: of this call, or of a kernel that failed before it.
+pub fn allocate_host(bytes: usize) -> Result<*mut u8, Status> {
+    let mut address = ptr::null_mut();
+    // SAFETY: the call writes one address.
+    Status::check(unsafe { cuMemAllocHost_v2(&mut address, bytes) })?;
+    Ok(address.cast())
+}
+
+/// Frees what [`allocate_host`] returned.
+///
+/// # Errors
+/// The driver's status: of this call, or of a kernel that failed before it.
+///
+/// # Safety
+/// `address` came from [`allocate_host`] in the current context and has not been freed, and no copy uses the memory.
+pub unsafe fn free_host(address: *mut u8) -> Result<(), Status> {
+    // SAFETY: as the caller says.
+    Status::check(unsafe { cuMemFreeHost(address.cast()) })
 }
 
 /// Enqueues a copy of `from` to device memory at `to`.

@@ -16,9 +16,10 @@ mod slots;
 mod status;
 
 pub use calls::{
-    Context, Current, Function, FunctionAttribute, Launch, Stream, Tensor, can_access_peer, copy_from_peer,
-    copy_on_device, copy_to_device, copy_to_host, device_attribute, fill, function_attribute, has_ended, init,
-    is_capturing, jit_error, launch, let_access_peer, occupancy, set_max_dynamic_shared, synchronize, tensor_map,
+    Context, Current, Function, FunctionAttribute, Launch, Stream, Tensor, allocate_host, can_access_peer,
+    copy_from_peer, copy_on_device, copy_to_device, copy_to_host, device_attribute, fill, free_host,
+    function_attribute, has_ended, init, is_capturing, jit_error, launch, let_access_peer, occupancy,
+    set_max_dynamic_shared, synchronize, tensor_map,
 };
 pub use event::Event;
 pub use status::Status;

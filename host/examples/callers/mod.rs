@@ -29,7 +29,7 @@ pub fn main(example: impl FnOnce(usize) -> Result<()>) -> ExitCode {
 
 /// The other crate's result.
 pub fn told<T, E: std::fmt::Display>(what: &str, result: std::result::Result<T, E>) -> Result<T> {
-    result.map_err(|error| Error::Cuda(format!("{what}: {error}")))
+    result.map_err(|error| Error::Cuda(format!("{what}: {error}").into()))
 }
 
 /// Fresh keys for each round.

@@ -107,15 +107,8 @@ unsafe impl<T: Scalar> AnyBuffer for Buffer<T> {
 
     fn read_bytes(&self, to: &mut [u8]) -> Result<()> {
         assert_eq!(to.len(), self.bytes(), "all bytes are read");
-        let what = What::Copy { direction: "DtoH", bytes: to.len() };
-        self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
-            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.copy_to_host(to, *address)?),
-            _ => {
-                // SAFETY: the buffer has so many bytes, and `to` is not part of it.
-                unsafe { std::ptr::copy_nonoverlapping(self.address(), to.as_mut_ptr(), to.len()) };
-                Ok(())
-            }
-        })
+        // SAFETY: the bytes are this buffer's.
+        unsafe { self.engine.read_at(self.address(), to) }
     }
 }
 
@@ -250,16 +243,18 @@ impl<T: Scalar> Buffer<T> {
     /// # Errors
     /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
     pub fn read(&self, data: &mut [T]) -> Result<()> {
-        assert!(data.len() <= self.len, "{} elements out of a buffer of {}", data.len(), self.len);
-        let what = What::Copy { direction: "DtoH", bytes: size_of_val(data) };
-        self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
-            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.copy_to_host(bytes_of_mut(data), *address)?),
-            _ => {
-                // SAFETY: the buffer has data.len() elements, and `data` is not part of it.
-                unsafe { std::ptr::copy_nonoverlapping(self.as_ptr(), data.as_mut_ptr(), data.len()) };
-                Ok(())
-            }
-        })
+        self.read_from(0, data)
+    }
+
+    /// The `data.len()` elements from `start` on, once everything asked of the engine before is done.
+    ///
+    /// # Errors
+    /// As for [`Buffer::read`].
+    pub fn read_from(&self, start: usize, data: &mut [T]) -> Result<()> {
+        let is_there = start <= self.len && data.len() <= self.len - start;
+        assert!(is_there, "{} elements out of a buffer of {} from {start} on", data.len(), self.len);
+        // SAFETY: the elements are this buffer's.
+        unsafe { self.engine.read_at(self.as_ptr().wrapping_add(start).cast(), bytes_of_mut(data)) }
     }
 
     /// Copies `other`, of the same engine, to the beginning of the buffer.
@@ -402,12 +397,12 @@ impl<T> Drop for Buffer<T> {
     }
 }
 
-fn bytes_of<T: Scalar>(data: &[T]) -> &[u8] {
+pub(super) fn bytes_of<T: Scalar>(data: &[T]) -> &[u8] {
     // SAFETY: scalars have no padding.
     unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) }
 }
 
-fn bytes_of_mut<T: Scalar>(data: &mut [T]) -> &mut [u8] {
+pub(super) fn bytes_of_mut<T: Scalar>(data: &mut [T]) -> &mut [u8] {
     // SAFETY: scalars have no padding, and every byte pattern is one.
     unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), size_of_val(data)) }
 }

@@ -12,6 +12,8 @@
 
 #[path = "cuda_error.rs"]
 mod error;
+#[path = "cuda_host_memory.rs"]
+mod host_memory;
 #[path = "cuda_kernels.rs"]
 mod kernels;
 #[cfg(feature = "cust")]
@@ -21,13 +23,15 @@ mod objects;
 mod properties;
 
 pub use error::CudaError;
+pub use host_memory::PageLocked;
 pub(super) use kernels::Declared;
 pub use kernels::KernelAttributes;
 pub use properties::{Properties, devices, reaches};
 
+pub use cuda_driver::Status;
 #[cfg(not(feature = "cust"))]
 use cuda_driver::objects;
-use cuda_driver::{Current, Event, Status};
+use cuda_driver::{Current, Event};
 use kernels::Loaded;
 use objects::{Device, Module, OwnStream, Primary};
 use rungs_ptx::ptx::Apart;
@@ -305,13 +309,27 @@ impl Cuda {
         if from.is_empty() {
             return Ok(());
         }
+        // SAFETY: this function keeps the slice borrowed until the copy has ended.
+        unsafe { self.start_copy_to_device(to, from) }?;
+        self.synchronize()
+    }
+
+    /// Enqueues a copy of `from` to the device. It runs beside the host if `from` is [`PageLocked`].
+    ///
+    /// # Errors
+    /// As for [`Cuda::copy_to_device`].
+    ///
+    /// # Safety
+    /// `from` is neither freed nor written until the stream has passed the copy.
+    pub unsafe fn start_copy_to_device(&self, to: u64, from: &[u8]) -> Result<()> {
+        if from.is_empty() {
+            return Ok(());
+        }
         self.inside(to, from.len())?;
         let _current = self.enter()?;
-        // SAFETY: the range is inside an allocation, and this function keeps the slice borrowed until the copy has
-        // ended.
+        // SAFETY: the range is inside an allocation; the slice is as the caller says.
         let copied = unsafe { cuda_driver::copy_to_device(to, from, self.stream_handle()) };
-        copied.map_err(|status| self.error(status, || format!("copying {} bytes to the device", from.len())))?;
-        self.synchronize()
+        copied.map_err(|status| self.error(status, || format!("copying {} bytes to the device", from.len())))
     }
 
     /// Copies from the device to all of `to`, after the stream's work so far; returns when the copy has ended.
@@ -323,13 +341,27 @@ impl Cuda {
         if to.is_empty() {
             return Ok(());
         }
+        // SAFETY: this function keeps the slice borrowed until the copy has ended.
+        unsafe { self.start_copy_to_host(to, from) }?;
+        self.synchronize()
+    }
+
+    /// Enqueues a copy from the device to all of `to`. It runs beside the host if `to` is [`PageLocked`].
+    ///
+    /// # Errors
+    /// As for [`Cuda::copy_to_host`].
+    ///
+    /// # Safety
+    /// `to` is neither freed nor touched until the stream has passed the copy.
+    pub unsafe fn start_copy_to_host(&self, to: &mut [u8], from: u64) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
         self.inside(from, to.len())?;
         let _current = self.enter()?;
-        // SAFETY: the range is inside an allocation, and this function keeps the slice borrowed until the copy has
-        // ended.
+        // SAFETY: the range is inside an allocation; the slice is as the caller says.
         let copied = unsafe { cuda_driver::copy_to_host(to, from, self.stream_handle()) };
-        copied.map_err(|status| self.error(status, || format!("copying {} bytes from the device", to.len())))?;
-        self.synchronize()
+        copied.map_err(|status| self.error(status, || format!("copying {} bytes from the device", to.len())))
     }
 
     /// Enqueues a copy of `bytes` bytes within the device. A copy of a range to itself does nothing.
@@ -478,6 +510,16 @@ impl Cuda {
         let Some(event) = &mark.event else { return Ok(()) };
         // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
         unsafe { event.hold(self.stream_handle()) }.map_err(|status| self.error(status, || "waiting for an event"))
+    }
+
+    /// Waits until the GPU has passed the mark.
+    ///
+    /// # Errors
+    /// As for [`Cuda::synchronize`].
+    pub fn finish(&self, mark: &Mark) -> Result<()> {
+        let _current = self.enter()?;
+        let passed = mark.event.as_ref().map_or(Ok(()), Event::synchronize);
+        passed.map_err(|status| self.error(status, || "waiting for a mark"))
     }
 
     /// Whether all of the stream's work has ended.

@@ -145,9 +145,37 @@ pub enum CudaError {
         /// The driver's status: code, name and text.
         status: Status,
     },
+
+    /// A failure that another library has put into words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for CudaError {
+    fn from(text: String) -> Self {
+        Self::Other(text)
+    }
+}
+
+impl From<&str> for CudaError {
+    fn from(text: &str) -> Self {
+        Self::Other(text.into())
+    }
 }
 
 impl CudaError {
+    /// The driver's code, if a call of the driver returned one.
+    pub fn status(&self) -> Option<Status> {
+        match self {
+            Self::NotStarted { status }
+            | Self::Ptx { status, .. }
+            | Self::Fault { status, .. }
+            | Self::Driver { status, .. } => Some(*status),
+            Self::OutOfMemory { .. } => Some(Status::OUT_OF_MEMORY),
+            _ => None,
+        }
+    }
+
     /// A call that failed while `what` was done.
     pub(super) fn driver(what: impl Into<String>, status: Status) -> Self {
         Self::Driver { what: what.into(), status }

@@ -6,8 +6,10 @@
 mod buffer;
 pub mod cuda;
 pub(crate) mod on_stream;
+mod pinned;
 
 pub use buffer::{AnyBuffer, Buffer};
+pub use pinned::{Pending, PinnedVec};
 pub use simt::Geometry;
 
 use crate::error::{Error, Result};

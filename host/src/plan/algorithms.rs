@@ -22,7 +22,7 @@ use std::marker::PhantomData;
 use std::ptr;
 
 /// What the keys, and the values, of a sort are aligned to: threads load so many bytes at once.
-pub const SORT_ALIGN: usize = 16;
+pub const SORT_ALIGN: usize = crate::vec::sorts::ALIGN;
 
 /// Sorts keys in place.
 pub struct Sort<T> {

@@ -18,49 +18,92 @@
 //!
 //! | method | types of elements |
 //! | --- | --- |
-//! | `sort`, `sort_descending`, `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `sort_with`, `sort_with_descending` | the same, with values of any [`Scalar`] |
+//! | `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | `sort`, `sort_descending` | the same, `u8`, `u16`, `f16`, `bf16` |
+//! | `sort_with`, `sort_with_descending` | those of `argsort`, with values of any [`Scalar`] |
 //! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
 //! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
 //! | `top_k`, `bottom_k`, `nth_element` | the same |
 //! | `segmented_sort`, `segmented_argsort` | the same |
 //! | `segmented_sort_with` | the same, with values of any [`Scalar`] |
+//! | `merge`, `merge_with`, `lower_bound`, `upper_bound`, `histogram`, `histogram_even` | the same |
+//! | `iota`, `adjacent_difference` | the same |
+//! | `fill`, `reverse`, `scatter`, copies, `slice`, `slice_mut` | any [`Scalar`] |
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
 //! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
 //! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says
-//! what a selection of elements is, [`top_k`] in which order the largest are, and [`segments`] where
-//! segments lie.
+//! what a selection of elements is, [`top_k`] in which order the largest are, [`ordered`] what a sorted vector is good
+//! for, [`histogram`] what a bin holds, [`segments`] where segments lie. [`slice`] has parts of vectors, [`moves`] the
+//! small kernels.
 
 pub mod choice;
+mod copies;
+pub mod histogram;
+pub mod moves;
+pub mod ordered;
 pub mod places;
 pub mod segments;
 pub mod select;
+pub mod slice;
+pub mod sorts;
 pub mod top_k;
 
 use crate::Operation;
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use crate::keys::{KeyWord, order_of};
+use crate::keys::order_of;
 use choice::choose;
 use places::PlaceWord;
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
-use rungs_kernels::ladder::sort::{Keys, Pairs};
+use rungs_kernels::ladder::sort::Pairs;
 use rungs_kernels::order::ByKey;
 use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
 use rungs_kernels::sorts::stable::{self, launches::StableKernels};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
+use sorts::{SortKey, SortWord};
+use std::fmt;
+use std::rc::Rc;
 
-/// Elements in the memory of an engine, at most 2³² - 1; freed when dropped.
+/// Elements in the memory of an engine, at most 2³² - 1; freed when dropped. [`slice`] says how a part of them is used.
+///
+/// **Threads.** A vector stays on the thread that made it, as its engine does; the driver itself would not mind. A
+/// launch refuses views of freed memory, and only because no other thread can free what the engine's thread holds does
+/// memory that was live at the check stay so until the kernel is enqueued, or, on the simulator, has ended. So each
+/// thread opens an engine: those of one GPU share its primary context and have a stream each, whose work can overlap.
+/// [`PinnedVec`](crate::engine::PinnedVec) can be sent, and so can the GPU's own handle,
+/// [`Cuda`](crate::engine::cuda::Cuda).
+///
+/// ```compile_fail,E0277
+/// fn can_be_sent<T: Send>() {}
+/// can_be_sent::<rungs::vec::DeviceVec<u32>>();
+/// ```
+///
+/// ```
+/// fn can_be_sent<T: Send + Sync>() {}
+/// can_be_sent::<rungs::engine::PinnedVec<u32>>();
+/// can_be_sent::<rungs::engine::cuda::Cuda>();
+/// ```
 pub struct DeviceVec<T> {
     engine: Engine,
-    buffer: Buffer<T>,
+    /// Shared with the slices of a vector, which stay sound even where safe code moves one out of its lifetime.
+    buffer: Rc<Buffer<T>>,
+    start: usize,
+    len: usize,
+}
+
+impl<T> fmt::Debug for DeviceVec<T> {
+    /// The type, the number of elements and the engine. The elements would have to be copied: print
+    /// [`DeviceVec::to_vec`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = std::any::type_name::<T>();
+        write!(f, "DeviceVec<{name}>({} elements on {})", self.len, self.engine.info().name)
+    }
 }
 
 impl<T: Scalar> DeviceVec<T> {
@@ -72,7 +115,7 @@ impl<T: Scalar> DeviceVec<T> {
         if u32::try_from(len).is_err() {
             return Err(Error::Usage(format!("{len} elements are too many for a vector; the limit is {}", u32::MAX)));
         }
-        Ok(Self { engine: engine.clone(), buffer: engine.alloc(len)? })
+        Ok(Self { engine: engine.clone(), buffer: Rc::new(engine.alloc(len)?), start: 0, len })
     }
 
     /// A copy of `data`.
@@ -113,7 +156,9 @@ impl<T: Scalar> DeviceVec<T> {
     /// # Errors
     /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        self.buffer.download()
+        let mut data = vec![T::default(); self.len];
+        self.copy_to_slice(&mut data)?;
+        Ok(data)
     }
 
     /// A second vector with the same elements.
@@ -122,14 +167,14 @@ impl<T: Scalar> DeviceVec<T> {
     /// [`Error::OutOfMemory`] if it does not fit on the engine; [`Error::Cuda`] if the copy, or a kernel launched
     /// before it, fails.
     pub fn duplicate(&self) -> Result<Self> {
-        let vec = Self::uninit(&self.engine, self.len())?;
-        vec.buffer.copy_from(&self.buffer)?;
+        let mut vec = Self::uninit(&self.engine, self.len)?;
+        vec.copy_from(self)?;
         Ok(vec)
     }
 
     /// How many elements.
     pub fn len(&self) -> usize {
-        self.buffer.len()
+        self.len
     }
 
     /// Whether there are none.
@@ -144,25 +189,26 @@ impl<T: Scalar> DeviceVec<T> {
 
     /// All elements, as an argument for one's own kernel.
     pub fn view(&self) -> Global<T> {
-        self.buffer.view()
+        self.buffer.slice(self.start, self.len)
     }
 
     /// The address of the first element, for other libraries: one of the GPU's memory, or of the simulator's.
     pub fn as_ptr(&self) -> *mut T {
-        self.buffer.as_ptr()
+        self.buffer.as_ptr().wrapping_add(self.start)
     }
 
-    /// Sorts in place; floats in the IEEE total order, see [`crate::data`].
+    /// Sorts in place; floats in the IEEE total order, see [`crate::data`]. Keys of 8 and 16 bits are sorted as words of
+    /// 32 bits: that takes as long as as many `u32`, two more passes over the memory, and 4 bytes of scratch memory per
+    /// key beside the sort's own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if scratch memory does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if a
     /// launch, or a kernel before it, fails.
     pub fn sort(&mut self) -> Result<()>
     where
-        T: Element,
-        T::Word: KeyWord,
+        T: SortKey,
     {
-        self.sort_by_order(order_of(T::DTYPE))
+        self.sort_by_order(T::ORDER)
     }
 
     /// Sorts in place as [`DeviceVec::sort`] does, the largest key first.
@@ -171,10 +217,9 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn sort_descending(&mut self) -> Result<()>
     where
-        T: Element,
-        T::Word: KeyWord,
+        T: SortKey,
     {
-        self.sort_by_order(order_of(T::DTYPE) | DESCENDING)
+        self.sort_by_order(T::ORDER | DESCENDING)
     }
 
     /// Sorts in place by an order of one's own; equivalent elements may change their order. `kernels` are the order's,
@@ -271,12 +316,29 @@ impl<T: Scalar> DeviceVec<T> {
 
     fn sort_by_order(&mut self, order: u32) -> Result<()>
     where
-        T: Element,
-        T::Word: KeyWord,
+        T: SortKey,
     {
-        let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), self.len())?;
-        let mut sorter = rung.sorter::<T::Word>(&self.engine, self.len() as u32, Options::default())?;
-        Ok(sorter.run(&self.engine, Keys { keys: self.view().cast(), order })?)
+        if self.is_aligned() {
+            return T::Word::sort(&self.engine, self.view().cast(), order);
+        }
+        let copy = self.duplicate()?;
+        T::Word::sort(&self.engine, copy.view().cast(), order)?;
+        self.replace(copy)
+    }
+
+    /// Whether the rungs that sort in place can load the elements: a slice may begin between two packs of 16 bytes.
+    fn is_aligned(&self) -> bool {
+        (self.as_ptr() as usize).is_multiple_of(sorts::ALIGN)
+    }
+
+    /// Puts the elements of `new`, of which there are as many, in place of these: without a copy if no slice and no
+    /// vector that this is a slice of shares the memory.
+    fn replace(&mut self, new: Self) -> Result<()> {
+        if Rc::strong_count(&self.buffer) > 1 {
+            return self.copy_from(&new);
+        }
+        *self = new;
+        Ok(())
     }
 
     /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key
@@ -396,12 +458,13 @@ impl<T: Scalar> DeviceVec<T> {
         if !self.engine.is(&values.engine) {
             return Err(Error::Usage("keys and values must be on the same engine".into()));
         }
-        if size_of::<T>() != size_of::<u32>() || size_of::<V>() != size_of::<u32>() {
+        let is_pair_of_words = size_of::<T>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>();
+        if !is_pair_of_words || !self.is_aligned() || !values.is_aligned() {
             let places = self.argsort_by_order(order)?;
             // Both or none: without memory for the second, keys and values would no longer belong together.
             let (sorted, along) = (self.gather(&places)?, values.gather(&places)?);
-            (self.buffer, values.buffer) = (sorted.buffer, along.buffer);
-            return Ok(());
+            self.replace(sorted)?;
+            return values.replace(along);
         }
         let rung = choose(choice::PAIR_SORTS, &self.engine, size_of::<T>(), self.len())?;
         let mut sorter = rung.pair_sorter(&self.engine, self.len() as u32)?;

@@ -50,6 +50,7 @@ use rungs_kernels::selections::pass::{Bounds, Rest, Selection, Selects, Views};
 use rungs_kernels::transform::Functor;
 use simt::launcher::{self, Launcher, Scratch};
 use simt::{Argument, Global, Kernel, Scalar};
+use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::rc::Rc;
 
@@ -58,6 +59,13 @@ pub struct Selected<T> {
     items: DeviceVec<T>,
     /// One word; the results of one call may share it.
     count: Rc<DeviceVec<u32>>,
+}
+
+impl<T> fmt::Debug for Selected<T> {
+    /// The room for elements; how many there are, the host may not know yet.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Selected(of {:?})", self.items)
+    }
 }
 
 impl<T: Scalar> Selected<T> {
@@ -98,9 +106,7 @@ impl<T: Scalar> Selected<T> {
     /// As for [`Selected::count`]; [`Error::OutOfMemory`] if it does not fit on the engine.
     pub fn to_device_vec(&self) -> Result<DeviceVec<T>> {
         let count = self.count()?;
-        let vec = DeviceVec::uninit(self.items.engine(), count)?;
-        vec.buffer.copy_part(0, &self.items.buffer, 0..count)?;
-        Ok(vec)
+        self.items.slice(..count).duplicate()
     }
 }
 

@@ -72,6 +72,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys of 64 bits by <", kernels::sorts::by_order::merge_by_less_u64::Kernels::NAMES),
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
     ("selects and partitions by flags", kernels::selections::kernels::KERNELS),
+    ("merges, searches, counts in bins, scatters and fills", kernels::ordered::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("multiplies matrices of fp8", kernels::products::fp8::KERNELS),
     ("copies from the memory of other GPUs", kernels::exchange::KERNELS),

@@ -214,7 +214,9 @@ impl Peers {
         let input = problem.input(engine)?;
         if input.bytes() != input_bytes {
             let name = &peer.name;
-            return Err(Error::Cuda(format!("{name} expects {input_bytes} bytes of input, not {}", input.bytes())));
+            return Err(Error::Cuda(
+                format!("{name} expects {input_bytes} bytes of input, not {}", input.bytes()).into(),
+            ));
         }
         // Our sorts find their input as a copy leaves it in the caches, so peers that sort must too. The other families
         // read the same shared input.
@@ -264,7 +266,7 @@ impl Peers {
         }
         // SAFETY: the function returns a string that ends with a zero.
         let text = unsafe { CStr::from_ptr((self.functions.error)()) }.to_string_lossy().into_owned();
-        Err(Error::Cuda(format!("the peer {} failed with {code}: {text}", peer.name)))
+        Err(Error::Cuda(format!("the peer {} failed with {code}: {text}", peer.name).into()))
     }
 }
 

@@ -1,0 +1,209 @@
+//! Sorted vectors: merged, and searched.
+//!
+//! ```
+//! use rungs::engine::Engine;
+//! use rungs::vec::DeviceVec;
+//!
+//! # fn main() -> rungs::Result<()> {
+//! let engine = Engine::simulator();
+//! let old = DeviceVec::from_slice(&engine, &[1.0f32, 3.0, 7.0])?;
+//! let new = DeviceVec::from_slice(&engine, &[2.0f32, 3.0])?;
+//! let all = old.merge(&new)?;
+//! assert_eq!(all.to_vec()?, [1.0, 2.0, 3.0, 3.0, 7.0]);
+//! assert_eq!(all.lower_bound(&new)?.to_vec()?, [1, 2]);
+//! assert_eq!(all.upper_bound(&new)?.to_vec()?, [2, 4]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Sorted means in the order that [`DeviceVec::sort`] sorts by, for floats the IEEE total order: `-0.0` is before
+//! `0.0`, and NaN with a positive sign after infinity. Vectors that are not sorted so are not recognised. They give an
+//! unspecified merge of as many elements, or unspecified places up to their length; nothing outside is read or written.
+
+use super::DeviceVec;
+use crate::data::Element;
+use crate::engine::{Engine, Geometry};
+use crate::error::{Error, Result};
+use crate::keys::{KeyWord, order_of};
+use rungs_kernels::keys::Word;
+use rungs_kernels::ordered::bounds::bounds;
+use rungs_kernels::ordered::merge::{merge_keys, merge_pairs, merge_split, shared_bytes, tiles};
+use rungs_kernels::ordered::{BLOCK, moves};
+use simt::{Global, Kernel, Scalar};
+
+/// What a merge reads and writes: both keys, their order, the places where tiles begin, the result.
+type Merge<W> = (Global<W>, Global<W>, u32, Global<u32>, Global<W>);
+
+/// Values of both keys, and of the result.
+type Values<V> = [Global<V>; 3];
+
+/// A word of keys that are merged and searched.
+#[diagnostic::on_unimplemented(
+    message = "keys that are stored in `{Self}` are not merged or searched",
+    note = "u32, i32, f32, u64, i64 and f64 are"
+)]
+pub trait OrderedWord: KeyWord + Word {
+    /// Launches the search for the places where tiles begin.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
+    fn split(on: &Engine, keys: [Global<Self>; 2], order: u32, splits: Global<u32>) -> Result<()>;
+
+    /// Launches a merge of keys.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
+    fn merge(on: &Engine, geometry: Geometry, args: Merge<Self>) -> Result<()>;
+
+    /// Launches a merge of keys with values.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
+    fn merge_with<V: Scalar>(on: &Engine, geometry: Geometry, args: Merge<Self>, values: Values<V>) -> Result<()>;
+
+    /// Launches a search for needles.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
+    fn bounds(on: &Engine, keys: [Global<Self>; 2], order: u32, upper: u32, places: Global<u32>) -> Result<()>;
+}
+
+macro_rules! words {
+    ($($W:ty),*) => {$(
+        #[rustfmt::skip]
+        impl OrderedWord for $W {
+            fn split(on: &Engine, [a, b]: [Global<Self>; 2], order: u32, splits: Global<u32>) -> Result<()> {
+                on.launch(merge_split::<$W>::default(), moves::geometry(splits.len()), (a, b, order, splits))
+            }
+
+            fn merge(on: &Engine, geometry: Geometry, args: Merge<Self>) -> Result<()> {
+                on.launch(merge_keys::<$W>::default(), geometry, args)
+            }
+
+            fn merge_with<V: Scalar>(
+                on: &Engine, geometry: Geometry, args: Merge<Self>, values: Values<V>,
+            ) -> Result<()> {
+                fn of<U: Scalar, V: Scalar>(on: &Engine, g: Geometry, m: Merge<$W>, values: Values<V>) -> Result<()>
+                where
+                    merge_pairs<$W, U>: Kernel<Args = (
+                        Global<$W>, Global<$W>, u32, Global<u32>, Global<$W>, Global<U>, Global<U>, Global<U>,
+                    )>,
+                {
+                    let [a, b, all] = values.map(|values| values.cast());
+                    on.launch(merge_pairs::<$W, U>::default(), g, (m.0, m.1, m.2, m.3, m.4, a, b, all))
+                }
+                match size_of::<V>() {
+                    1 => of::<u8, V>(on, geometry, args, values),
+                    2 => of::<u16, V>(on, geometry, args, values),
+                    4 => of::<u32, V>(on, geometry, args, values),
+                    _ => of::<u64, V>(on, geometry, args, values),
+                }
+            }
+
+            fn bounds(
+                on: &Engine, [keys, needles]: [Global<Self>; 2], order: u32, upper: u32, places: Global<u32>,
+            ) -> Result<()> {
+                let args = (keys, needles, order, upper, places);
+                on.launch(bounds::<$W>::default(), moves::geometry(places.len()), args)
+            }
+        }
+    )*};
+}
+words!(u32, u64);
+
+impl<T: Element + Scalar> DeviceVec<T>
+where
+    T::Word: OrderedWord,
+{
+    /// The elements of two sorted vectors, sorted. Of equal elements those of this vector come first, and each vector's
+    /// keep their order. Both are read once.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `other` is on another engine, or if there are more than 2³² - 1 elements in all; otherwise
+    /// as for [`DeviceVec::sort`].
+    pub fn merge(&self, other: &Self) -> Result<Self> {
+        let output = self.room_for_both(other)?;
+        let (_splits, args) = self.start_merge(other, &output)?;
+        T::Word::merge(&self.engine, merge_geometry::<T>(&output, false), args)?;
+        Ok(output)
+    }
+
+    /// The same for keys that have a value each: the sorted keys, and their values in the same order. Equal keys keep
+    /// theirs.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::merge`]; [`Error::Usage`] also if there are not as many values as keys.
+    pub fn merge_with<V: Scalar>(
+        &self,
+        values: &DeviceVec<V>,
+        other: &Self,
+        other_values: &DeviceVec<V>,
+    ) -> Result<(Self, DeviceVec<V>)> {
+        for (keys, values) in [(self, values), (other, other_values)] {
+            keys.expect_engine(values)?;
+            if keys.len() != values.len() {
+                let (keys, values) = (keys.len(), values.len());
+                return Err(Error::Usage(format!("{keys} keys cannot take {values} values; there must be as many")));
+            }
+        }
+        let output = self.room_for_both(other)?;
+        let all = DeviceVec::uninit(&self.engine, output.len())?;
+        let (_splits, args) = self.start_merge(other, &output)?;
+        let views = [values.view(), other_values.view(), all.view()];
+        T::Word::merge_with(&self.engine, merge_geometry::<T>(&output, true), args, views)?;
+        Ok((output, all))
+    }
+
+    /// For each needle, how many elements of this sorted vector are less: the first place where it could stand. Needles
+    /// that are sorted are found faster.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the needles are on another engine; otherwise as for [`DeviceVec::sort`].
+    pub fn lower_bound(&self, needles: &Self) -> Result<DeviceVec<u32>> {
+        self.bounds(needles, 0)
+    }
+
+    /// For each needle, how many elements of this sorted vector are not greater: the last place where it could stand.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::lower_bound`].
+    pub fn upper_bound(&self, needles: &Self) -> Result<DeviceVec<u32>> {
+        self.bounds(needles, 1)
+    }
+
+    fn bounds(&self, needles: &Self, upper: u32) -> Result<DeviceVec<u32>> {
+        self.expect_engine(needles)?;
+        let places = DeviceVec::uninit(&self.engine, needles.len())?;
+        let views = [self.view().cast(), needles.view().cast()];
+        T::Word::bounds(&self.engine, views, order_of(T::DTYPE), upper, places.view())?;
+        Ok(places)
+    }
+
+    fn room_for_both(&self, other: &Self) -> Result<Self> {
+        self.expect_engine(other)?;
+        Self::uninit(&self.engine, self.len() + other.len())
+    }
+
+    /// Searches for the places where tiles begin: those places, and what the merge reads and writes.
+    fn start_merge(&self, other: &Self, output: &Self) -> Result<(DeviceVec<u32>, Merge<T::Word>)> {
+        let splits = DeviceVec::<u32>::uninit(&self.engine, tiles(output.len() as u32) as usize + 1)?;
+        let (a, b, order) = (self.view().cast(), other.view().cast(), order_of(T::DTYPE));
+        T::Word::split(&self.engine, [a, b], order, splits.view())?;
+        let args = (a, b, order, splits.view(), output.view().cast());
+        Ok((splits, args))
+    }
+}
+
+fn merge_geometry<T: Element>(output: &DeviceVec<T>, pairs: bool) -> Geometry {
+    Geometry::linear(tiles(output.len as u32), BLOCK).shared(shared_bytes::<T>(pairs))
+}
+
+impl<T: Scalar> DeviceVec<T> {
+    /// Refuses another vector of another engine.
+    pub(super) fn expect_engine<U: Scalar>(&self, other: &DeviceVec<U>) -> Result<()> {
+        if self.engine.is(&other.engine) {
+            return Ok(());
+        }
+        Err(Error::Usage("both vectors must be on the same engine".into()))
+    }
+}

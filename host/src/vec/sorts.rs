@@ -1,0 +1,73 @@
+//! What vectors are sorted by.
+
+use super::DeviceVec;
+use super::choice::{self, choose};
+use crate::data::Element;
+use crate::engine::{Engine, Geometry};
+use crate::error::Result;
+use crate::keys::{KeyWord, order_of};
+use rungs_kernels::keys::UNSIGNED;
+use rungs_kernels::ladder::Options;
+use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::ordered::small::{small_narrow, small_widen};
+use rungs_kernels::transform;
+use simt::{Global, Scalar};
+
+/// What keys that are sorted in place are aligned to: threads load so many bytes at once.
+pub const ALIGN: usize = 16;
+
+/// A type of keys: `u8`, `u16`, `f16`, `bf16`, `u32`, `i32`, `f32`, `u64`, `i64` or `f64`.
+#[diagnostic::on_unimplemented(
+    message = "vectors of `{Self}` are not sorted",
+    note = "those of u8, u16, f16, bf16, u32, i32, f32, u64, i64 and f64 are; others are by `sort_by`"
+)]
+pub trait SortKey: Scalar {
+    /// How the words of the type are ordered, see [`rungs_kernels::keys`].
+    const ORDER: u32;
+    /// The unsigned type of the same size.
+    type Word: SortWord;
+}
+
+impl<T: Element<Word: SortWord> + Scalar> SortKey for T {
+    const ORDER: u32 = order_of(T::DTYPE);
+    type Word = T::Word;
+}
+
+impl SortKey for u16 {
+    const ORDER: u32 = UNSIGNED;
+    type Word = u16;
+}
+
+/// A word that stores one key.
+#[diagnostic::on_unimplemented(message = "keys that are stored in `{Self}` are not sorted")]
+pub trait SortWord: Scalar {
+    /// Sorts keys in place; those of 4 and 8 bytes begin on a multiple of [`ALIGN`].
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort`].
+    fn sort(on: &Engine, keys: Global<Self>, order: u32) -> Result<()>;
+}
+
+impl<W: KeyWord> SortWord for W {
+    fn sort(on: &Engine, keys: Global<W>, order: u32) -> Result<()> {
+        let rung = choose(choice::SORTS, on, size_of::<W>(), keys.len() as usize)?;
+        let mut sorter = rung.sorter::<W>(on, keys.len(), Options::default())?;
+        Ok(sorter.run(on, Keys { keys, order })?)
+    }
+}
+
+macro_rules! small {
+    ($($W:ty),*) => {$(
+        impl SortWord for $W {
+            /// As words of 32 bits, see [`rungs_kernels::ordered::small`].
+            fn sort(on: &Engine, keys: Global<$W>, order: u32) -> Result<()> {
+                let words = DeviceVec::<u32>::uninit(on, keys.len() as usize)?;
+                let geometry = Geometry::linear(transform::grid(keys.len()), transform::BLOCK);
+                on.launch(small_widen::<$W>::default(), geometry, (keys, words.view()))?;
+                u32::sort(on, words.view(), order)?;
+                on.launch(small_narrow::<$W>::default(), geometry, (words.view(), keys))
+            }
+        }
+    )*};
+}
+small!(u8, u16);
