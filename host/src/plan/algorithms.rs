@@ -13,6 +13,7 @@ use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, expect_len, sequence};
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
+use rungs_kernels::selections::operators::launches::{self as operators, OperatorKernels};
 use rungs_kernels::sorts::by_order::multi_way::launches::{ByOrder, MergeKernels};
 use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
 use rungs_kernels::sorts::stable::{self, launches::StableKernels};
@@ -312,6 +313,19 @@ where
         let (n, rung) = (count(n)?, choose(choice::REDUCTIONS, engine, size_of::<T>(), n)?);
         Self::new(engine, n, Reduce(PhantomData), move |on| rung.reducer::<T>(on, n, operation))
     }
+}
+
+impl<T: Scalar> Plan<Reduce<T>> {
+    /// A reduction of `n` elements by an operator of one's own, in their order; of no elements the result is its
+    /// identity. `kernels` are the operator's, see [`operator_kernels!`](rungs_kernels::operator_kernels), and on a GPU
+    /// the engine has them, see [`Engine::add_kernels`].
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn reduce_with<S: OperatorKernels<Element = T>>(engine: &Engine, n: usize, _kernels: S) -> Result<Self> {
+        let n = count(n)?;
+        Self::new(engine, n, Reduce(PhantomData), move |on| sequence(on, n, move |on| operators::reduce::<S>(on, n)))
+    }
 
     /// Enqueues a reduction of the elements at `input` to the element at `output`.
     ///
@@ -357,6 +371,21 @@ where
     ) -> Result<Self> {
         let algorithm = Scan { exclusive, elements: PhantomData };
         Self::new(engine, n, algorithm, move |on| rung.scanner::<T>(on, n, operation))
+    }
+}
+
+impl<T: Scalar> Plan<Scan<T>> {
+    /// A scan of `n` elements by an operator of one's own, in their order; with `exclusive`, result i leaves element i
+    /// itself out. `kernels` are the operator's, as for [`Plan::reduce_with`].
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn scan_with<S>(engine: &Engine, n: usize, _kernels: S, exclusive: bool) -> Result<Self>
+    where
+        S: OperatorKernels<Element = T>,
+    {
+        let (n, algorithm) = (count(n)?, Scan { exclusive, elements: PhantomData });
+        Self::new(engine, n, algorithm, move |on| sequence(on, n, move |on| operators::scan::<S>(on, n)))
     }
 
     /// Enqueues a scan of the elements at `input` to as many at `output`, which may be the same address.

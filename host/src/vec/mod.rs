@@ -23,14 +23,17 @@
 //! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
 //! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
 //! | `top_k`, `bottom_k`, `nth_element` | the same |
+//! | `product`, `arg_min`, `arg_max`, `min_max`, `scan_by_key` | the same |
+//! | `reduce_with`, `scan_with` | any [`Scalar`], by an operator of one's own |
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
 //! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
 //! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says
-//! what a selection of elements is, [`top_k`] in which order the largest are.
+//! what a selection of elements is, [`top_k`] in which order the largest are, [`operators`] what an operator is.
 
 pub mod choice;
+pub mod operators;
 pub mod places;
 pub mod select;
 pub mod top_k;
