@@ -6,29 +6,34 @@
 //! use rungs::vec::DeviceVec;
 //! use rungs_kernels::operator::Operator;
 //! use rungs_kernels::operator_kernels;
+//! use rungs_kernels::selections::operators::compose_f32;
 //! use simt::Pair;
 //!
-//! /// Affine maps one after the other: x becomes `a * x + b`, of `Pair(a, b)`.
+//! /// The last element that is not 0.
 //! #[derive(Clone, Copy)]
-//! pub struct Compose;
+//! pub struct LastSet;
 //!
-//! impl Operator<Pair<f32, f32>> for Compose {
-//!     const IDENTITY: Pair<f32, f32> = Pair(1.0, 0.0);
+//! impl Operator<u32> for LastSet {
+//!     const IDENTITY: u32 = 0;
 //!
 //!     #[inline(always)]
-//!     fn combine(f: Pair<f32, f32>, g: Pair<f32, f32>) -> Pair<f32, f32> {
-//!         Pair(g.0 * f.0, g.0 * f.1 + g.1)
+//!     fn combine(a: u32, b: u32) -> u32 {
+//!         if b != 0 { b } else { a }
 //!     }
 //! }
 //!
-//! operator_kernels!(pub mod compose: <Pair<f32, f32>, Compose>);
+//! operator_kernels!(pub mod last: <u32, LastSet>);
 //!
 //! # fn main() -> rungs::Result<()> {
 //! let engine = Engine::simulator();
-//! // A balance of 0 that grows by half, gets a payment of 10, and doubles.
+//! // An operator of one's own: gaps are filled with the element before them.
+//! let readings = DeviceVec::from_slice(&engine, &[7u32, 0, 0, 3, 0])?;
+//! assert_eq!(readings.scan_with(last::Kernels, false)?.to_vec()?, [7, 7, 7, 3, 3]);
+//! assert_eq!(readings.reduce_with(last::Kernels)?, 3);
+//!
+//! // One of the library's. A balance grows by half, gets a payment of 10, and doubles: x becomes 3 x + 20.
 //! let maps = DeviceVec::from_slice(&engine, &[Pair(1.5, 0.0), Pair(1.0, 10.0), Pair(2.0, 0.0)])?;
-//! assert_eq!(maps.reduce_with(compose::Kernels)?, Pair(3.0, 20.0));
-//! assert_eq!(maps.scan_with(compose::Kernels, false)?.to_vec()?, [Pair(1.5, 0.0), Pair(1.5, 10.0), Pair(3.0, 20.0)]);
+//! assert_eq!(maps.reduce_with(compose_f32::Kernels)?, Pair(3.0, 20.0));
 //!
 //! let heights = DeviceVec::from_slice(&engine, &[1.5f32, 1.75, 1.25, 1.75])?;
 //! assert_eq!((heights.arg_min()?, heights.arg_max()?), (Some(2), Some(1)));

@@ -1,4 +1,4 @@
-//! The kernels of an operator of one's own, in the crate of the operator.
+//! The kernels of an operator of one's own, in the crate of the operator; and the operator [`Compose`].
 //!
 //! An operator is a type that implements [`Operator`]. It is associative and has an identity; it need not be
 //! commutative. Elements are any [`Scalar`], among them a [`Pair`](simt::Pair) of numbers of 4 bytes.
@@ -7,43 +7,70 @@
 //! order, with any number of identities between them, but in unspecified groups: for `reduce_with` the same in every
 //! run, for `scan_with` perhaps not.
 
+use crate::operator_kernels;
 pub use rungs_common::operator::Operator;
+use simt::Pair;
+
+/// Affine maps one after the other, the first element first: `Pair(a, b)` makes `a * x + b` of x. A scan of the maps
+/// x → a[i]·x + b[i] solves the recurrence x[i + 1] = a[i]·x[i] + b[i]. Integers are taken modulo 2³².
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compose;
+
+impl Operator<Pair<f32, f32>> for Compose {
+    const IDENTITY: Pair<f32, f32> = Pair(1.0, 0.0);
+
+    #[inline(always)]
+    fn combine(f: Pair<f32, f32>, g: Pair<f32, f32>) -> Pair<f32, f32> {
+        Pair(g.0 * f.0, g.0 * f.1 + g.1)
+    }
+}
+
+impl Operator<Pair<u32, u32>> for Compose {
+    const IDENTITY: Pair<u32, u32> = Pair(1, 0);
+
+    #[inline(always)]
+    fn combine(f: Pair<u32, u32>, g: Pair<u32, u32>) -> Pair<u32, u32> {
+        Pair(g.0.wrapping_mul(f.0), g.0.wrapping_mul(f.1).wrapping_add(g.1))
+    }
+}
+
+operator_kernels!(pub mod compose_f32: <Pair<f32, f32>, Compose>, max_spills = 0);
+operator_kernels!(pub mod compose_u32: <Pair<u32, u32>, Compose>, max_spills = 0);
 
 /// Bytes per thread of spilled registers that the kernels of an operator may need if
 /// [`operator_kernels!`](crate::operator_kernels) is told no other number: an operator takes registers too.
 pub const MAX_SPILLS: u32 = 128;
 
-/// Declares the kernels of an operator: `operator_kernels!(pub mod compose: <Pair<f32, f32>, Compose>);` makes a module
-/// with the kernels that combine elements of that type by the operator `Compose`, and with the type `Kernels`, which
-/// names them for the host:
+/// Declares the kernels of an operator: `operator_kernels!(pub mod last: <u32, LastSet>);` makes a module with the
+/// kernels that combine elements of that type by the operator `LastSet`, and with the type `Kernels`, which names them
+/// for the host:
 ///
 /// ```
 /// use rungs_selections::operator_kernels;
 /// use rungs_selections::operators::Operator;
-/// use simt::Pair;
 ///
-/// /// Affine maps one after the other: x becomes `a * x + b`, of `Pair(a, b)`.
+/// /// The last element that is not 0.
 /// #[derive(Clone, Copy)]
-/// pub struct Compose;
+/// pub struct LastSet;
 ///
-/// impl Operator<Pair<f32, f32>> for Compose {
-///     const IDENTITY: Pair<f32, f32> = Pair(1.0, 0.0);
+/// impl Operator<u32> for LastSet {
+///     const IDENTITY: u32 = 0;
 ///
 ///     #[inline(always)]
-///     fn combine(f: Pair<f32, f32>, g: Pair<f32, f32>) -> Pair<f32, f32> {
-///         Pair(g.0 * f.0, g.0 * f.1 + g.1)
+///     fn combine(a: u32, b: u32) -> u32 {
+///         if b != 0 { b } else { a }
 ///     }
 /// }
 ///
-/// operator_kernels!(pub mod compose: <Pair<f32, f32>, Compose>);
+/// operator_kernels!(pub mod last: <u32, LastSet>);
 /// # fn main() {}
 /// ```
 ///
-/// The host then writes `maps.scan_with(compose::Kernels, false)` or `maps.reduce_with(compose::Kernels)`, with `maps` a
+/// The host then writes `x.scan_with(last::Kernels, false)` or `x.reduce_with(last::Kernels)`, with `x` a
 /// `rungs::vec::DeviceVec`. In the PTX the kernels' names begin with the module's.
 ///
-/// `operator_kernels!(pub mod compose: <Pair<f32, f32>, Compose>, max_spills = 256);` accepts more spilled bytes than
-/// [`MAX_SPILLS`].
+/// `operator_kernels!(pub mod last: <u32, LastSet>, max_spills = 256);` accepts more spilled bytes than
+/// [`MAX_SPILLS`](crate::operators::MAX_SPILLS).
 #[macro_export]
 macro_rules! operator_kernels {
     ($(#[$meta:meta])* $vis:vis mod $name:ident: <$T:ty, $O:ty $(,)?> $(;)?) => {
@@ -100,6 +127,16 @@ macro_rules! operator_kernels {
             #[cfg(not(target_os = "cuda"))]
             #[derive(Clone, Copy, Debug, Default)]
             pub struct Kernels;
+
+            #[cfg(not(target_os = "cuda"))]
+            impl Kernels {
+                /// The names of the kernels in the PTX.
+                pub const NAMES: &'static [&'static [&'static str]] = &[
+                    <reduce as simt::Instances>::NAMES,
+                    <scan as simt::Instances>::NAMES,
+                    <scan_ahead as simt::Instances>::NAMES,
+                ];
+            }
 
             #[cfg(not(target_os = "cuda"))]
             impl $crate::operators::launches::OperatorKernels for Kernels {

@@ -7,7 +7,7 @@
 //! combines the elements of a pack. To keep the order, lanes are combined before rows. The rows share the steps: lanes
 //! that differ in one bit exchange halves of their rows, so that each goes on with half as many ([`combine_rows`]); 12
 //! shuffles per word take the place of 40. Warps and then blocks are combined in order; the block with the last ticket
-//! combines the blocks, as in the course's [single launch](https://docs.rs/rungs-reduce).
+//! combines the blocks, as in the last rung of the course's reductions.
 //!
 //! Which elements are combined first depends on their number, the alignment of the first one and the number of SMs, not
 //! on timing: the same call gives the same bits in every run, also of floats and of operators that are not associative.
@@ -86,7 +86,7 @@ where
 }
 
 /// The place of the first key, in the order `order` (see [`rungs_common::keys`]), to `output[0]`; of equal keys, that of
-/// the first. There is a key.
+/// the first. Without keys it is `u32::MAX`.
 #[kernel(max_threads = BLOCK, min_blocks = RESIDENT, instances(first_place_u32: <u32>, first_place_u64: <u64>))]
 pub fn first_place<W: Word + Key>(input: Global<W>, output: Global<u32>, workspace: Global<u32>, order: u32) {
     let item = |key: W, place| Placed { key: key.encode(order), place };
