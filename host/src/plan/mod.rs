@@ -29,6 +29,7 @@
 //! | [`Plan::reduce`] | input, one element of output | as sort |
 //! | [`Plan::scan`] | input and output, which may be the same | as sort |
 //! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of one's own | any `Scalar` |
+//! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
 //!
 //! **Contexts, streams, memory.** On a GPU the engine is [`Engine::adopt`]'s, for a context of the caller's, or
@@ -66,7 +67,7 @@ mod scratch;
 #[cfg(test)]
 mod tests;
 
-pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
+pub use algorithms::{FirstPlace, Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
 
 use crate::engine::Engine;
