@@ -25,6 +25,7 @@ pub use rungs_scan as scan;
 pub use rungs_segments as segments;
 pub use rungs_select as select;
 pub use rungs_selections as selections;
+pub use rungs_selections::operator_kernels;
 pub use rungs_sorts as sorts;
 pub use rungs_sorts::{sort_kernel, sort_kernels};
 pub use rungs_top_k as top_k;

@@ -95,7 +95,7 @@ pub use float8::{F8E4M3, F8E5M2};
 pub use geometry::Geometry;
 pub use global::Global;
 pub use half::{bf16, f16};
-pub use scalar::{AtomicScalar, Eight, Operand, Scalar};
+pub use scalar::{AtomicScalar, Eight, Operand, Pair, Scalar};
 pub use shared::{Shared, shared_symbol};
 pub use simt_macros::{argument, kernel};
 pub use unroll::{four, opaque, unroll};

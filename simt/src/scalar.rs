@@ -8,7 +8,7 @@ mod sealed {
 }
 
 /// A type whose values a view can hold: integers and floats of 1 to 8 bytes, among them [`bf16`], [`f16`], [`F8E4M3`]
-/// and [`F8E5M2`].
+/// and [`F8E5M2`], and a [`Pair`] of numbers of 4 bytes.
 ///
 /// Every bit pattern is a value, so a view can be read as another element type ([`crate::Global::cast`]).
 pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed::Sealed + 'static {
@@ -39,6 +39,22 @@ macro_rules! scalars {
     )*};
 }
 scalars!(u8: 16, F8E4M3: 16, F8E5M2: 16, u16: 8, bf16: 8, f16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
+
+/// Two elements of 4 bytes that a view holds as one of 8: a value and its weight, say, or the factor and the summand of
+/// an affine map. Pairs are compared by the first, then the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+#[repr(C, align(8))]
+pub struct Pair<A, B>(pub A, pub B);
+
+macro_rules! pairs {
+    ($($a:ty: $($b:ty)*;)*) => {$($(
+        impl sealed::Sealed for Pair<$a, $b> {}
+        impl Scalar for Pair<$a, $b> {
+            type Pack = [Self; 2];
+        }
+    )*)*};
+}
+pairs!(u32: u32 i32 f32; i32: u32 i32 f32; f32: u32 i32 f32;);
 
 /// The kinds of operands of atomics, in PTX and in the simulator.
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! What the program does, apart from its command line, so that tests can do it too.
 
-use own_kernels::{BLOCK, Nearest, Scale, nearest, scale, smooth};
+use own_kernels::{BLOCK, Nearest, Scale, last_set, nearest, scale, smooth};
 use rungs::Result;
 use rungs::engine::{DeviceChoice, Engine, Geometry};
 use rungs::vec::DeviceVec;
@@ -46,4 +46,14 @@ pub fn nearest_first(engine: &Engine, data: &[f32], to: f32) -> Result<Vec<f32>>
     let mut elements = DeviceVec::from_slice(engine, data)?;
     elements.stable_sort_by(nearest::Kernels, Nearest { to })?;
     elements.to_vec()
+}
+
+/// The elements with the element before it in place of each 0, and the last one that is not 0.
+///
+/// # Errors
+/// Where the machine has too little memory, or a kernel goes wrong.
+pub fn filled(engine: &Engine, data: &[u32]) -> Result<(Vec<u32>, u32)> {
+    let elements = DeviceVec::from_slice(engine, data)?;
+    let filled = elements.scan_with(last_set::Kernels, false)?;
+    Ok((filled.to_vec()?, elements.reduce_with(last_set::Kernels)?))
 }

@@ -1,6 +1,6 @@
 //! The kernels on the simulator, and what their PTX holds.
 
-use own_kernel::{expected, nearest_first, open, ptx, smooth_and_scale};
+use own_kernel::{expected, filled, nearest_first, open, ptx, smooth_and_scale};
 use rungs::engine::DeviceChoice;
 use simt::sim::stats::{Instruction, statistics};
 use simt::sim::{Check, check};
@@ -23,6 +23,21 @@ fn the_nearest_come_first() {
         let mut want = data.clone();
         want.sort_by(|a, b| (a - 50.0).abs().total_cmp(&(b - 50.0).abs()));
         assert_eq!(nearest_first(&engine, &data, 50.0).unwrap(), want, "{n} elements");
+    }
+}
+
+#[test]
+fn gaps_are_filled() {
+    let engine = open(DeviceChoice::Simulator).unwrap();
+    for n in [0, 1, 2, 33, 4351, 5000] {
+        let data: Vec<u32> = (0..n).map(|i| if i % 11 == 5 { i } else { 0 }).collect();
+        let mut last = 0;
+        let fill = |&x: &u32| {
+            last = if x != 0 { x } else { last };
+            last
+        };
+        let want: Vec<u32> = data.iter().map(fill).collect();
+        assert_eq!(filled(&engine, &data).unwrap(), (want, last), "{n} elements");
     }
 }
 
@@ -93,7 +108,12 @@ fn ptx_has_our_kernels_alone() {
         let mut names: Vec<_> = heads.iter().map(name).collect();
         names.sort();
         let (sorts, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name.starts_with("nearest_"));
+        let (operators, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|name| name.starts_with("last_set_"));
         assert_eq!(others, ["scale", "smooth"], "{arch}");
+        // Looking ahead takes compute capability 9.0.
+        let looks_ahead = *arch != "sm_80";
+        assert_eq!(operators[..2], ["last_set_reduce", "last_set_scan"], "{arch}");
+        assert_eq!(operators[2..].len(), usize::from(looks_ahead), "{arch}: {operators:?}");
         let sorts: Vec<_> = sorts.iter().map(|name| name.strip_prefix("nearest_").unwrap()).collect();
         assert_eq!(sorts, SORTS, "{arch}");
         assert!(heads.iter().all(|head| head.contains(".maxntid ")), "{arch}: {heads:?}");

@@ -19,6 +19,12 @@ impl<T: Scalar> Aligned<T> {
         Self { view, head, packs: (view.len() - head) / T::PACK }
     }
 
+    /// How many elements come before the packs.
+    #[inline(always)]
+    pub fn head(self) -> u32 {
+        self.head
+    }
+
     /// The number of packs.
     #[inline(always)]
     pub fn packs(self) -> u32 {

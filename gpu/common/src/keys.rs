@@ -78,14 +78,18 @@ pub trait Key: Scalar + Ord + BitXor<Output = Self> {
     /// The largest key. A place without a key counts as holding it: no key moves behind it, and real keys of that value
     /// are equal to it.
     const LAST: Self;
+    /// The smallest key.
+    const FIRST: Self;
 }
 
 impl Key for u32 {
     const LAST: Self = u32::MAX;
+    const FIRST: Self = 0;
 }
 
 impl Key for u64 {
     const LAST: Self = u64::MAX;
+    const FIRST: Self = 0;
 }
 
 /// Key `i`, or the largest key if there is no key `i`.

@@ -1,16 +1,17 @@
-//! The operators of reductions and scans (sum, minimum, maximum), and how a warp combines values with them.
+//! The operators of reductions and scans (sum, product, minimum, maximum), and how a warp combines values with them.
 //!
 //! An operator is a type of size zero, so that a kernel which is generic over it is compiled once for each operator. A
 //! new operator is a type with `impl Operator<T>`; the kernels need no change.
 //!
 //! | operator | integers | floats |
 //! | --- | --- | --- |
-//! | [`Sum`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order of the additions shows; starts from +0 |
+//! | [`Sum`], [`Product`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order shows; a sum starts from +0 |
 //! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum, maximum: NaN if either is; -0 < +0 |
 
 use simt::{Scalar, math, warp};
 
-/// An associative and commutative operation with an identity.
+/// An associative operation with an identity. The rungs of the course combine elements in any order, so there it is
+/// commutative, too; an operator of one's own need not be, see `rungs_selections::operators`.
 ///
 /// Addition of floats is not associative in the last bits; kernels state the order in which they add.
 pub trait Operator<T>: Copy + 'static {
@@ -21,7 +22,7 @@ pub trait Operator<T>: Copy + 'static {
     fn combine(a: T, b: T) -> T;
 
     /// Combines all values of the calling warp; every lane gets the result. All 32 lanes call it. A butterfly, so that
-    /// all lanes round alike.
+    /// all lanes round alike; lane 0 combines the values in the order of the lanes.
     #[inline(always)]
     #[track_caller]
     fn combine_warp(value: T) -> T
@@ -40,6 +41,10 @@ pub use host::Operation;
 /// Addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
+
+/// Multiplication.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Product;
 
 /// The smallest value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +82,12 @@ operators! {
     Sum, i64: 0, i64::wrapping_add;
     Sum, f32: 0.0, core::ops::Add::add;
     Sum, f64: 0.0, core::ops::Add::add;
+    Product, u32: 1, u32::wrapping_mul;
+    Product, i32: 1, i32::wrapping_mul;
+    Product, u64: 1, u64::wrapping_mul;
+    Product, i64: 1, i64::wrapping_mul;
+    Product, f32: 1.0, core::ops::Mul::mul;
+    Product, f64: 1.0, core::ops::Mul::mul;
     Min, u32: u32::MAX, Ord::min, warp::reduce_min;
     Min, i32: i32::MAX, Ord::min, warp::reduce_min_i32;
     Min, u64: u64::MAX, Ord::min;

@@ -8,11 +8,14 @@ use crate::error::{Error, Result};
 use crate::keys::KeyWord;
 use crate::keys::order_of;
 use crate::vec::choice::{self, choose};
+use crate::vec::operators::ExtremeWord;
 use rungs_kernels::histogram::{self, Key};
 use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, expect_len, sequence};
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
+use rungs_kernels::selections::operators::launches::{self as operators, OperatorKernels};
+use rungs_kernels::selections::reduce::launches::Prepared;
 use rungs_kernels::sorts::by_order::multi_way::launches::{ByOrder, MergeKernels};
 use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
 use rungs_kernels::sorts::stable::{self, launches::StableKernels};
@@ -65,6 +68,25 @@ pub struct Scan<T> {
     elements: PhantomData<fn(T)>,
 }
 
+/// Finds the place of the least or the greatest element.
+pub struct FirstPlace<T> {
+    order: u32,
+    elements: PhantomData<fn(T)>,
+}
+
+/// Elements, and memory for a place.
+pub struct Places<W> {
+    input: Global<W>,
+    place: Global<u32>,
+    order: u32,
+}
+
+impl<W: Scalar> Lengths for Places<W> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("elements", self.input, n)
+    }
+}
+
 /// Counts the occurrences of each value.
 pub struct Histogram<K> {
     bins: u32,
@@ -108,6 +130,14 @@ impl<T: Scalar> sealed::Algorithm for Scan<T> {
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         scan::Elements { input: nowhere(n), output: nowhere(n), exclusive: self.exclusive }
+    }
+}
+
+impl<T: Element<Word: Scalar>> sealed::Algorithm for FirstPlace<T> {
+    type Args = Places<T::Word>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        Places { input: nowhere(n), place: nowhere(1), order: self.order }
     }
 }
 
@@ -312,6 +342,19 @@ where
         let (n, rung) = (count(n)?, choose(choice::REDUCTIONS, engine, size_of::<T>(), n)?);
         Self::new(engine, n, Reduce(PhantomData), move |on| rung.reducer::<T>(on, n, operation))
     }
+}
+
+impl<T: Scalar> Plan<Reduce<T>> {
+    /// A reduction of `n` elements by an operator of one's own, in their order; of no elements the result is its
+    /// identity. `kernels` are the operator's, see [`operator_kernels!`](rungs_kernels::operator_kernels), and on a GPU
+    /// the engine has them, see [`Engine::add_kernels`].
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn reduce_with<S: OperatorKernels<Element = T>>(engine: &Engine, n: usize, _kernels: S) -> Result<Self> {
+        let n = count(n)?;
+        Self::new(engine, n, Reduce(PhantomData), move |on| sequence(on, n, move |on| operators::reduce::<S>(on, n)))
+    }
 
     /// Enqueues a reduction of the elements at `input` to the element at `output`.
     ///
@@ -358,6 +401,21 @@ where
         let algorithm = Scan { exclusive, elements: PhantomData };
         Self::new(engine, n, algorithm, move |on| rung.scanner::<T>(on, n, operation))
     }
+}
+
+impl<T: Scalar> Plan<Scan<T>> {
+    /// A scan of `n` elements by an operator of one's own, in their order; with `exclusive`, result i leaves element i
+    /// itself out. `kernels` are the operator's, as for [`Plan::reduce_with`].
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn scan_with<S>(engine: &Engine, n: usize, _kernels: S, exclusive: bool) -> Result<Self>
+    where
+        S: OperatorKernels<Element = T>,
+    {
+        let (n, algorithm) = (count(n)?, Scan { exclusive, elements: PhantomData });
+        Self::new(engine, n, algorithm, move |on| sequence(on, n, move |on| operators::scan::<S>(on, n)))
+    }
 
     /// Enqueues a scan of the elements at `input` to as many at `output`, which may be the same address.
     ///
@@ -379,6 +437,61 @@ where
         // SAFETY: the elements are there, as the caller says; the check of their alignment comes before any launch.
         let (input, output) = unsafe { (Global::from_raw(input.cast_mut(), self.n), Global::from_raw(output, self.n)) };
         let args = scan::Elements { input, output, exclusive: self.algorithm.exclusive };
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+    }
+}
+
+impl<T: Element<Word: ExtremeWord>> Plan<FirstPlace<T>> {
+    /// The place of the least of `n` elements, of equal ones the first; of no elements it is [`u32::MAX`]. NaN is where
+    /// a sort puts it, see [`crate::data`].
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn arg_min(engine: &Engine, n: usize) -> Result<Self> {
+        Self::first_place(engine, n, order_of(T::DTYPE))
+    }
+
+    /// The place of the greatest of `n` elements, as [`Plan::arg_min`] gives that of the least.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn arg_max(engine: &Engine, n: usize) -> Result<Self> {
+        Self::first_place(engine, n, order_of(T::DTYPE) | DESCENDING)
+    }
+
+    fn first_place(engine: &Engine, n: usize, order: u32) -> Result<Self> {
+        let n = count(n)?;
+        let make = move |on: &dyn Launcher| {
+            let prepared = Prepared::new::<T::Word>(on, n)?;
+            let run: Launches<Places<T::Word>> = Box::new(move |on, Places { input, place, order }| {
+                T::Word::first_place(on, prepared.geometry, (input, place, prepared.workspace(), order))
+            });
+            Ok(run)
+        };
+        let algorithm = FirstPlace { order, elements: PhantomData };
+        Self::new(engine, n, algorithm, move |on| sequence(on, n, make))
+    }
+
+    /// Enqueues the search among the elements at `input`; their place goes to `place`.
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `input`, `place` and `scratch`.
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        input: *const T,
+        place: *mut u32,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let arrays = [Array::of("the input", input, self.n), Array::of("the place", place, 1)];
+        // SAFETY: the elements are there, as the caller says; the check of their alignment comes before any launch.
+        let (input, place) = unsafe { (Global::from_raw(input.cast_mut().cast(), self.n), Global::from_raw(place, 1)) };
+        let args = Places { input, place, order: self.algorithm.order };
         // SAFETY: as the caller says.
         unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
     }

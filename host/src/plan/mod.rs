@@ -28,6 +28,8 @@
 //! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by an order of one's own | any number |
 //! | [`Plan::reduce`] | input, one element of output | as sort |
 //! | [`Plan::scan`] | input and output, which may be the same | as sort |
+//! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of one's own | any `Scalar` |
+//! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
 //! | [`Plan::select_between`], [`Plan::unique`] | input, output, the number kept; a limit on the device, or null | as sort |
 //! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
@@ -68,7 +70,7 @@ mod selections;
 #[cfg(test)]
 mod tests;
 
-pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
+pub use algorithms::{FirstPlace, Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
 pub use selections::{Select, TopK, Unique};
 

@@ -29,6 +29,8 @@
 //! | `merge`, `merge_with`, `lower_bound`, `upper_bound`, `histogram`, `histogram_even` | the same |
 //! | `iota`, `adjacent_difference` | the same |
 //! | `fill`, `reverse`, `scatter`, copies, `slice`, `slice_mut` | any [`Scalar`] |
+//! | `product`, `arg_min`, `arg_max`, `min_max`, `scan_by_key` | the same |
+//! | `reduce_with`, `scan_with` | any [`Scalar`], by an operator of one's own |
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
@@ -36,12 +38,13 @@
 //! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says
 //! what a selection of elements is, [`top_k`] in which order the largest are, [`ordered`] what a sorted vector is good
 //! for, [`histogram`] what a bin holds, [`segments`] where segments lie. [`slice`] has parts of vectors, [`moves`] the
-//! small kernels.
+//! small kernels, [`operators`] operators of one's own.
 
 pub mod choice;
 mod copies;
 pub mod histogram;
 pub mod moves;
+pub mod operators;
 pub mod ordered;
 pub mod places;
 pub mod segments;

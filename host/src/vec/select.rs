@@ -43,7 +43,7 @@ use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
 use rungs_kernels::selections::BLOCK;
-use rungs_kernels::selections::by_key::{self, lengths_by_key, reduce_by_key};
+use rungs_kernels::selections::by_key::{self, lengths_by_key, reduce_by_key, scan_by_key};
 use rungs_kernels::selections::compact::unique_compact;
 use rungs_kernels::selections::kernels::*;
 use rungs_kernels::selections::pass::{Bounds, Rest, Selection, Selects, Views};
@@ -111,7 +111,7 @@ impl<T: Scalar> Selected<T> {
 }
 
 /// What a call reads: elements, and how many of them there are, if the host does not know.
-struct Input<'v, T> {
+pub(super) struct Input<'v, T> {
     items: &'v DeviceVec<T>,
     limit: Global<u32>,
 }
@@ -121,6 +121,9 @@ type RunArgs<K, V> = (Global<K>, Global<V>, Global<u32>, Global<K>, Global<V>, G
 
 /// The arguments of `run_lengths`: keys, limit, output of keys and of lengths, count, workspace.
 type LengthArgs<K> = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>);
+
+/// The arguments of `scan_by_key`: keys, values, output, workspace, whether it is exclusive.
+type ScanArgs<K, V> = (Global<K>, Global<V>, Global<V>, Global<u64>, u32);
 
 /// Both results of a partition.
 type Parts<T> = (Selected<T>, Selected<T>);
@@ -168,7 +171,7 @@ impl<T: Scalar> Input<'_, T> {
     }
 
     /// Refuses another vector that does not go with the elements.
-    fn expect<V: Scalar>(&self, what: &str, other: &DeviceVec<V>) -> Result<()> {
+    pub(super) fn expect<V: Scalar>(&self, what: &str, other: &DeviceVec<V>) -> Result<()> {
         let (n, of_other) = (self.items.len(), other.len());
         if n != of_other {
             return Err(Error::Usage(format!("{n} elements cannot take {of_other} {what}; there must be as many")));
@@ -358,6 +361,12 @@ pub trait Combines<V>: Scalar {
     /// # Errors
     /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
     fn reduce_by_key(on: &Engine, by: Operation, geometry: Geometry, args: RunArgs<Self, V>) -> Result<()>;
+
+    /// Launches the kernel that scans by an operation.
+    ///
+    /// # Errors
+    /// As for [`Combines::reduce_by_key`].
+    fn scan_by_key(on: &Engine, by: Operation, geometry: Geometry, args: ScanArgs<Self, V>) -> Result<()>;
 }
 
 impl<K: Scalar, V: Scalar> Combines<V> for K
@@ -366,6 +375,9 @@ where
     reduce_by_key<K, V, Sum>: Kernel<Args = RunArgs<K, V>> + Default,
     reduce_by_key<K, V, Min>: Kernel<Args = RunArgs<K, V>> + Default,
     reduce_by_key<K, V, Max>: Kernel<Args = RunArgs<K, V>> + Default,
+    scan_by_key<K, V, Sum>: Kernel<Args = ScanArgs<K, V>> + Default,
+    scan_by_key<K, V, Min>: Kernel<Args = ScanArgs<K, V>> + Default,
+    scan_by_key<K, V, Max>: Kernel<Args = ScanArgs<K, V>> + Default,
 {
     fn words(n: u32) -> u32 {
         by_key::workspace::<V>(n)
@@ -376,6 +388,14 @@ where
             Operation::Sum => on.launch(reduce_by_key::<K, V, Sum>::default(), geometry, args),
             Operation::Min => on.launch(reduce_by_key::<K, V, Min>::default(), geometry, args),
             Operation::Max => on.launch(reduce_by_key::<K, V, Max>::default(), geometry, args),
+        }
+    }
+
+    fn scan_by_key(on: &Engine, by: Operation, geometry: Geometry, args: ScanArgs<K, V>) -> Result<()> {
+        match by {
+            Operation::Sum => on.launch(scan_by_key::<K, V, Sum>::default(), geometry, args),
+            Operation::Min => on.launch(scan_by_key::<K, V, Min>::default(), geometry, args),
+            Operation::Max => on.launch(scan_by_key::<K, V, Max>::default(), geometry, args),
         }
     }
 }
@@ -507,7 +527,7 @@ selections!(DeviceVec);
 selections!(Selected);
 
 impl<T: Scalar> DeviceVec<T> {
-    fn input(&self) -> Input<'_, T> {
+    pub(super) fn input(&self) -> Input<'_, T> {
         // A view without elements: there is no limit.
         Input { items: self, limit: self.view().slice(0, 0).cast() }
     }

@@ -7,6 +7,7 @@ use rungs::engine::Engine;
 use rungs::plan::{Plan, Unique};
 use rungs_kernels::histogram::MAX_BINS;
 use rungs_kernels::order::{Less, LowHalfDown};
+use rungs_kernels::selections::operators::compose_u32;
 use rungs_kernels::sorts::by_order::{merge_by_less, merge_by_low_half};
 use std::ffi::c_void;
 use std::ptr;
@@ -285,6 +286,73 @@ macro_rules! histogram {
     )*};
 }
 
+macro_rules! places {
+    ($jobs:ident, $engine:ident, $n:ident, $($T:ty),*) => {$(
+        for greatest in [false, true] {
+            let plan = if greatest { Plan::arg_max($engine, $n) } else { Plan::arg_min($engine, $n) }?;
+            $jobs.push(Job {
+                what: format!("place of {} {}, the greatest: {greatest}", $n, stringify!($T)),
+                scratch_bytes: plan.scratch_bytes(),
+                // SAFETY: the harness has the arrays that a job asks for.
+                run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+                    plan.run(stream, arrays[0].cast::<$T>(), arrays[1].cast(), scratch, bytes)
+                }),
+                arrays: Box::new(move |seed| {
+                    let keys = keys::<$T>($n, seed);
+                    let word = |&i: &usize| if greatest { !keys[i].to_word() } else { keys[i].to_word() };
+                    let place = (0..$n).min_by_key(word).map_or(u32::MAX, |place| place as u32);
+                    vec![Array::input(&keys), Array::output(&[place])]
+                }),
+            });
+        }
+    )*};
+}
+
+/// Maps, each a factor and a summand, composed.
+fn compositions(jobs: &mut Vec<Job>, engine: &Engine, n: usize) -> Result<(), Failed> {
+    let maps = move |seed| words(n, seed).map(|word| word | 1).collect::<Vec<u64>>();
+    // The factor is the lower half, as it lies in memory.
+    let compose = |f: u64, g: u64| {
+        let [a, b, c, d] = [f, f >> 32, g, g >> 32].map(|word| word as u32);
+        u64::from(c.wrapping_mul(a)) | u64::from(c.wrapping_mul(b).wrapping_add(d)) << 32
+    };
+    let reduce = Plan::reduce_with(engine, n, compose_u32::Kernels)?;
+    jobs.push(Job {
+        what: format!("composition of {n} maps"),
+        scratch_bytes: reduce.scratch_bytes(),
+        // SAFETY: the harness has the arrays that a job asks for.
+        run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+            reduce.run(stream, arrays[0].cast(), arrays[1].cast(), scratch, bytes)
+        }),
+        arrays: Box::new(move |seed| {
+            let maps = maps(seed);
+            vec![Array::input(&maps), Array::output(&[maps.iter().fold(1, |f, &g| compose(f, g))])]
+        }),
+    });
+    for exclusive in [false, true] {
+        let scan = Plan::scan_with(engine, n, compose_u32::Kernels, exclusive)?;
+        jobs.push(Job {
+            what: format!("running compositions of {n} maps, exclusive: {exclusive}"),
+            scratch_bytes: scan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+                scan.run(stream, arrays[0].cast(), arrays[1].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let (maps, mut all) = (maps(seed), 1);
+                let step = |&map: &u64| {
+                    let before = all;
+                    all = compose(all, map);
+                    if exclusive { before } else { all }
+                };
+                let composed: Vec<u64> = maps.iter().map(step).collect();
+                vec![Array::input(&maps), Array::output(&composed)]
+            }),
+        });
+    }
+    Ok(())
+}
+
 /// Every plan for `n` elements.
 pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
     let mut jobs = vec![];
@@ -304,6 +372,8 @@ pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
         f64: |word| (word % 1001) as f64, |a, b| a + b, f64::NEG_INFINITY, f64::INFINITY;
     }
     selections!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
+    places!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
+    compositions(&mut jobs, engine, n)?;
     histogram! { jobs, engine, n,
         u8, 256, 256;
         u8, 100, 256;

@@ -1,10 +1,11 @@
-//! Two kernels, one from nothing and one that is a functor for a function of `rungs-kernels`; and an order, with the
-//! kernels that sort by it.
+//! Two kernels, one from nothing and one that is a functor for a function of `rungs-kernels`; an order, with the kernels
+//! that sort by it; and an operator, with the kernels that reduce and scan by it.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
+use rungs_kernels::operator::Operator;
 use rungs_kernels::order::Order;
-use rungs_kernels::sort_kernels;
+use rungs_kernels::{operator_kernels, sort_kernels};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Global, kernel, shared, thread};
 
@@ -77,3 +78,18 @@ impl Order<f32> for Nearest {
 
 // The order computes two distances per comparison, which takes registers: 256 bytes of spilled ones are accepted.
 sort_kernels!(pub mod nearest: <f32, Nearest>, max_spills = 256);
+
+/// The last element that is not 0: a scan by it fills gaps with the element before them.
+#[derive(Clone, Copy, Debug)]
+pub struct LastSet;
+
+impl Operator<u32> for LastSet {
+    const IDENTITY: u32 = 0;
+
+    #[inline(always)]
+    fn combine(a: u32, b: u32) -> u32 {
+        if b != 0 { b } else { a }
+    }
+}
+
+operator_kernels!(pub mod last_set: <u32, LastSet>);

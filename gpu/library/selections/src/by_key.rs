@@ -8,6 +8,8 @@
 //! thread that sees it begin, its values by the thread that sees run r + 1 begin, so both have one rank in the stage,
 //! and the values leave one place further to the front.
 //!
+//! A scan by key is the same without ranks: in the second walk each element's result goes to its own place in the stage.
+//!
 //! **Bottleneck.** Shared memory: each element passes through it, because threads take consecutive elements; ITEMS is
 //! odd, so that they meet in no bank.
 //!
@@ -26,10 +28,9 @@
 //! differ from run to run.
 
 use crate::compact::within;
-use crate::look_back::{self, Carry, Runs, look_back, next_tile};
-use crate::{BLOCK, WARPS};
+use crate::look_back::{self, Carry, Prefix, Runs, next_tile, prefix, prefix_words};
+use crate::{BLOCK, load, store};
 use rungs_common::operator::{Max, Min, Operator, Sum};
-use simt::warp::{self, WARP};
 use simt::{Global, Scalar, Shared, kernel, thread};
 
 /// Elements per thread.
@@ -38,16 +39,14 @@ pub const ITEMS: usize = 11;
 /// Elements of a tile.
 pub const TILE: u32 = BLOCK * ITEMS as u32;
 
-/// Words of shared memory before the stage: of each warp and of what stands before the tile, runs and values of up to 8
-/// bytes; the tile's number.
-const COUNTS: u32 = 0;
-const SUMS: u32 = 16;
-const NUMBER: u32 = SUMS + 2 * (WARPS as u32 + 1);
+/// Words of shared memory before the stage: those of [`prefix`], with values of up to 8 bytes; the tile's number.
+const NUMBER: u32 = prefix_words::<Runs<u64, Sum>>();
 const WORDS: u32 = 36;
-const _: () = assert!(COUNTS + (WARPS as u32) < SUMS && NUMBER < WORDS && WORDS.is_multiple_of(2));
+const _: () = assert!(NUMBER < WORDS && WORDS.is_multiple_of(2));
 
-/// Bytes that ptxas may spill: for compute capability 8.0 it keeps to 80 registers, so that three blocks share an SM.
-const MAX_SPILLS: u32 = 8;
+/// Bytes that ptxas may spill: it keeps to 80 registers, so that three blocks share an SM. 20 are minima and maxima of
+/// `f64` by keys of 8 bytes for compute capability 9.0; others are 4 at most.
+const MAX_SPILLS: u32 = 20;
 
 /// Tiles of `n` elements.
 const fn tiles(n: u32) -> u32 {
@@ -101,6 +100,131 @@ pub fn lengths_by_key<K: Scalar>(
     runs::<K, u32, Sum>(keys, limit, (unique, lengths, count), workspace, |_| 1)
 }
 
+/// Combines each value with those before it in its run, and writes the results to `output`, which may be `values`. With
+/// `exclusive`, 1 or 0, each leaves out its own value; the first of a run is then the identity.
+#[kernel(max_threads = BLOCK, max_spills = MAX_SPILLS, instances(
+    [u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]
+))]
+pub fn scan_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
+    keys: Global<K>,
+    values: Global<V>,
+    output: Global<V>,
+    workspace: Global<u64>,
+    exclusive: u32,
+) {
+    let stage = Stage::<K, V>::new();
+    let Some(own) = take(keys, keys.len(), workspace, stage, |i| values.get(i), O::IDENTITY) else { return };
+    let mut running = prefix(workspace, own.number, own.runs::<O>(), stage.words).start;
+    simt::unroll::<ITEMS>(|i| {
+        let before = if own.is_head(i) { O::IDENTITY } else { running.sum };
+        running = running.then(own.run(i));
+        stage.values.set(own.first + i as u32, if exclusive != 0 { before } else { running.sum });
+    });
+    thread::sync_threads(); // the results are staged before they leave in stripes
+    store::<V, ITEMS>(stage.values, output.slice(own.start, own.len));
+}
+
+/// Shared memory of a block: words for the scan, and its tile.
+#[derive(Clone, Copy)]
+struct Stage<K, V> {
+    words: Shared<u32>,
+    keys: Shared<K>,
+    values: Shared<V>,
+}
+
+impl<K: Scalar, V: Scalar> Stage<K, V> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self {
+            words: Shared::dynamic(0, WORDS),
+            // Values first: both begin at a multiple of 8 bytes, whatever their sizes.
+            values: Shared::dynamic(4 * WORDS, TILE),
+            keys: Shared::dynamic(4 * WORDS + TILE * size_of::<V>() as u32, TILE),
+        }
+    }
+}
+
+/// What a thread takes of a tile: consecutive elements.
+struct Own<K, V> {
+    /// The tile's number, its first element and how many it has.
+    number: u32,
+    start: u32,
+    len: u32,
+    /// The place in the tile of the thread's first element.
+    first: u32,
+    keys: [K; ITEMS],
+    /// The identity where there is no element.
+    values: [V; ITEMS],
+    /// Bit i is set if a run begins with element i.
+    heads: u32,
+}
+
+impl<K: Scalar, V: Scalar> Own<K, V> {
+    #[inline(always)]
+    fn is_head(&self, i: usize) -> bool {
+        self.heads >> i & 1 != 0
+    }
+
+    /// Element `i`.
+    #[inline(always)]
+    fn run<O: Operator<V>>(&self, i: usize) -> Runs<V, O> {
+        Runs::new(self.heads >> i & 1, self.values[i])
+    }
+
+    /// All elements.
+    #[inline(always)]
+    fn runs<O: Operator<V>>(&self) -> Runs<V, O> {
+        let mut all = Runs::NOTHING;
+        simt::unroll::<ITEMS>(|i| all = all.then(self.run(i)));
+        all
+    }
+}
+
+/// The thread's elements of the block's tile, of `n` elements in all; `None`, for the whole block, if there is no tile.
+#[inline(always)]
+fn take<K: Scalar, V: Scalar>(
+    keys: Global<K>,
+    n: u32,
+    workspace: Global<u64>,
+    stage: Stage<K, V>,
+    value: impl Fn(u32) -> V,
+    identity: V,
+) -> Option<Own<K, V>> {
+    let t = thread::thread_idx_x();
+    if t == 0 {
+        stage.words.set(NUMBER, next_tile(workspace));
+    }
+    thread::sync_threads(); // the number is written before all threads read it
+    let number = stage.words.get(NUMBER);
+    if number >= tiles(n) {
+        return None; // there are fewer elements than the host knows of
+    }
+    let (start, first) = (number * TILE, t * ITEMS as u32);
+    let len = (n - start).min(TILE);
+    load::<K, ITEMS>(len, |i| keys.get(start + i), stage.keys);
+    load::<V, ITEMS>(len, |i| value(start + i), stage.values);
+    thread::sync_threads(); // the stripes are stored before threads take consecutive elements
+
+    let mut own = Own { number, start, len, first, keys: [K::default(); ITEMS], values: [identity; ITEMS], heads: 0 };
+    // The key before the thread's own.
+    let mut before = K::default();
+    if first > 0 {
+        before = stage.keys.get(first - 1);
+    } else if start > 0 {
+        before = keys.get(start - 1);
+    }
+    simt::unroll::<ITEMS>(|i| {
+        let at = first + i as u32;
+        if at < len {
+            (own.keys[i], own.values[i]) = (stage.keys.get(at), stage.values.get(at));
+            let is_head = start + at == 0 || own.keys[i].to_bits_64() != before.to_bits_64();
+            own.heads |= (is_head as u32) << i;
+            before = own.keys[i];
+        }
+    });
+    Some(own)
+}
+
 #[inline(always)]
 fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
@@ -109,130 +233,45 @@ fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
     workspace: Global<u64>,
     value: impl Fn(u32) -> V,
 ) {
-    let (t, lane, words) = (thread::thread_idx_x(), warp::lane_id(), Shared::<u32>::dynamic(0, WORDS));
-    let of_warps = words.slice(COUNTS, WARPS as u32 + 1);
-    let sums_of_warps = words.slice(SUMS, NUMBER - SUMS).cast::<V>();
-    // Values first: both begin at a multiple of 8 bytes, whatever their sizes.
-    let staged_values = Shared::<V>::dynamic(4 * WORDS, TILE);
-    let staged_keys = Shared::<K>::dynamic(4 * WORDS + TILE * size_of::<V>() as u32, TILE);
-    if t == 0 {
-        words.set(NUMBER, next_tile(workspace));
-    }
-    thread::sync_threads(); // the number is written before all threads read it
-    let (number, n) = (words.get(NUMBER), within(keys.len(), limit));
-    if number >= tiles(n) {
-        // The whole block: there are fewer elements than the host knows of.
-        if t == 0 && number == 0 {
+    let (stage, n) = (Stage::<K, V>::new(), within(keys.len(), limit));
+    let Some(own) = take(keys, n, workspace, stage, value, O::IDENTITY) else {
+        if n == 0 && thread::thread_idx_x() == 0 {
             count.set(0, 0);
         }
         return;
-    }
-    let (start, last) = (number * TILE, number == tiles(n) - 1);
-    let len = (n - start).min(TILE);
-    load(len, t, |i| keys.get(start + i), staged_keys);
-    load(len, t, |i| value(start + i), staged_values);
-    thread::sync_threads(); // the stripes are stored before threads take consecutive elements
-
-    let first = t * ITEMS as u32;
-    let (mut own_keys, mut own_values) = ([K::default(); ITEMS], [O::IDENTITY; ITEMS]);
-    let mut heads = 0u32;
-    // The key before the thread's own.
-    let mut before = K::default();
-    if first > 0 {
-        before = staged_keys.get(first - 1);
-    } else if start > 0 {
-        before = keys.get(start - 1);
-    }
+    };
+    // Its barriers: all threads have taken their elements before the stage is used for results.
+    let Prefix { before, start: mut running, all } = prefix(workspace, own.number, own.runs::<O>(), stage.words);
     simt::unroll::<ITEMS>(|i| {
-        let at = first + i as u32;
-        if at < len {
-            (own_keys[i], own_values[i]) = (staged_keys.get(at), staged_values.get(at));
-            let is_head = start + at == 0 || own_keys[i].to_bits_64() != before.to_bits_64();
-            heads |= (is_head as u32) << i;
-            before = own_keys[i];
-        }
-    });
-    let mut own = Runs::<V, O>::NOTHING;
-    simt::unroll::<ITEMS>(|i| own = own.then(Runs::new(heads >> i & 1, own_values[i])));
-
-    // Scans over the warp and the block.
-    let mut inclusive = own;
-    simt::unroll::<5>(|step| {
-        let below = inclusive.at_lane((lane.wrapping_sub(1 << step)) % WARP);
-        if lane >= 1 << step {
-            inclusive = below.then(inclusive);
-        }
-    });
-    let below = inclusive.at_lane(lane.wrapping_sub(1) % WARP);
-    let in_warp = if lane > 0 { below } else { Runs::NOTHING };
-    if lane == WARP - 1 {
-        of_warps.set(t / WARP, inclusive.count);
-        sums_of_warps.set(t / WARP, inclusive.sum);
-    }
-    // What the warps have is written before it is combined, and all threads have taken their elements before the stage
-    // is used for results.
-    thread::sync_threads();
-    let (mut in_block, mut all) = (Runs::<V, O>::NOTHING, Runs::NOTHING);
-    simt::unroll::<WARPS>(|w| {
-        if w as u32 == t / WARP {
-            in_block = all;
-        }
-        all = all.then(Runs::new(of_warps.get(w as u32), sums_of_warps.get(w as u32)));
-    });
-    if t < WARP {
-        let before = look_back(workspace, number, all);
-        if t == 0 {
-            of_warps.set(WARPS as u32, before.count);
-            sums_of_warps.set(WARPS as u32, before.sum);
-        }
-    }
-    thread::sync_threads(); // what stands before the tile is written before all threads read it
-    let before = Runs::new(of_warps.get(WARPS as u32), sums_of_warps.get(WARPS as u32));
-    let mut running = before.then(in_block).then(in_warp);
-    simt::unroll::<ITEMS>(|i| {
-        if heads >> i & 1 != 0 {
+        if own.is_head(i) {
             let rank = running.count - before.count;
-            staged_keys.set(rank, own_keys[i]);
+            stage.keys.set(rank, own.keys[i]);
             // The run before ends here.
-            staged_values.set(rank, running.sum);
+            stage.values.set(rank, running.sum);
         }
-        if first + (i as u32) < len {
-            running = running.then(Runs::new(heads >> i & 1, own_values[i]));
+        if own.first + (i as u32) < own.len {
+            running = running.then(own.run(i));
         }
     });
-    if last && first < len && first + ITEMS as u32 >= len {
+    if own.number == tiles(n) - 1 && own.first < own.len && own.first + ITEMS as u32 >= own.len {
         // The thread of the last element: the last run ends with it.
         sums.set(running.count - 1, running.sum);
         count.set(0, running.count);
     }
     thread::sync_threads(); // the results are staged before they leave in stripes
-    let mut i = t;
+    let mut i = thread::thread_idx_x();
     while i < all.count {
-        unique.set(before.count + i, staged_keys.get(i));
+        unique.set(before.count + i, stage.keys.get(i));
         if before.count + i > 0 {
-            sums.set(before.count + i - 1, staged_values.get(i));
+            sums.set(before.count + i - 1, stage.values.get(i));
         }
         i += BLOCK;
     }
 }
 
-/// Stores the tile's elements in stripes.
-#[inline(always)]
-fn load<T: Scalar>(len: u32, t: u32, element: impl Fn(u32) -> T, to: Shared<T>) {
-    let mut loaded = [T::default(); ITEMS];
-    let at = |i: usize| i as u32 * BLOCK + t;
-    if len == TILE {
-        // Nothing is asked, so all loads are in flight together.
-        simt::unroll::<ITEMS>(|i| loaded[i] = element(at(i)));
-    } else {
-        simt::unroll::<ITEMS>(|i| {
-            if at(i) < len {
-                loaded[i] = element(at(i));
-            }
-        });
-    }
-    simt::unroll::<ITEMS>(|i| to.set(at(i), loaded[i]));
-}
+/// The kernels here that no row has, for the list of kernels that belong to no rung.
+#[cfg(not(target_os = "cuda"))]
+pub const KERNELS: &[&[&str]] = &[<scan_by_key as simt::Instances>::NAMES];
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {

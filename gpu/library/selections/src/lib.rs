@@ -1,15 +1,19 @@
 //! # Selections of the library
 //!
-//! What vectors run to keep some of their elements, or to combine runs of equal keys.
+//! What vectors run to keep some of their elements, to combine runs of equal keys, or to combine elements by any
+//! operator.
 //!
 //! | module | task |
 //! | --- | --- |
-//! | [`compact`] | moves the items that a test keeps to the front, and the others to a second view if asked to; by bounds, or the first of each run |
+//! | [`compact`] | moves the items that a test keeps to the front, by bounds or runs, and the others elsewhere if asked to |
 //! | [`kernels`] | the same by flags |
 //! | [`look_ahead`] | the same by bounds and runs, for many items on newer devices |
 //! | `pass` | what the host launches: one or the other |
-//! | [`by_key`] | the length of each run of equal keys, and their values combined |
 //! | [`sampled`] | the k largest keys |
+//! | [`by_key`] | the length of each run of equal keys, their values combined, and scans inside the runs |
+//! | [`reduce`] | all elements combined in their order: by any operator, products, places of extremes |
+//! | [`scan`] | running results by any operator |
+//! | [`operators`] | the kernels of an operator of one's own |
 //!
 //! All read their input once, in tiles whose places are found by looking back ([`look_back`]). How many items were kept
 //! stays in device memory, where the next call finds it: every kernel takes a `limit`, a view of one word that says how
@@ -26,11 +30,16 @@ pub mod compact;
 pub mod kernels;
 pub mod look_ahead;
 pub mod look_back;
+pub mod operators;
 #[cfg(not(target_os = "cuda"))]
 pub mod pass;
+pub mod reduce;
 #[cfg(not(target_os = "cuda"))]
 pub mod rows;
 pub mod sampled;
+pub mod scan;
+
+use simt::{Global, Scalar, Shared, thread};
 
 /// Threads per block of every kernel here.
 pub const BLOCK: u32 = 256;
@@ -87,3 +96,36 @@ mod ladders {
 
 #[cfg(not(target_os = "cuda"))]
 pub use ladders::{PARTITION, REDUCE_BY_KEY, RUN_LENGTHS, SELECTIONS, TOP_K, UNIQUE};
+
+/// Stores the `len` elements of a tile in shared memory, in stripes. A block has [`BLOCK`] × `ITEMS` places.
+#[inline(always)]
+pub(crate) fn load<T: Scalar, const ITEMS: usize>(len: u32, element: impl Fn(u32) -> T, to: Shared<T>) {
+    let mut loaded = [T::default(); ITEMS];
+    let at = |i: usize| i as u32 * BLOCK + thread::thread_idx_x();
+    if len == BLOCK * ITEMS as u32 {
+        // Nothing is asked, so all loads are in flight together.
+        simt::unroll::<ITEMS>(|i| loaded[i] = element(at(i)));
+    } else {
+        simt::unroll::<ITEMS>(|i| {
+            if at(i) < len {
+                loaded[i] = element(at(i));
+            }
+        });
+    }
+    simt::unroll::<ITEMS>(|i| to.set(at(i), loaded[i]));
+}
+
+/// Stores a tile from shared memory to all places of `to`, in stripes.
+#[inline(always)]
+pub(crate) fn store<T: Scalar, const ITEMS: usize>(from: Shared<T>, to: Global<T>) {
+    let at = |i: usize| i as u32 * BLOCK + thread::thread_idx_x();
+    if to.len() == BLOCK * ITEMS as u32 {
+        simt::unroll::<ITEMS>(|i| to.set(at(i), from.get(at(i))));
+    } else {
+        simt::unroll::<ITEMS>(|i| {
+            if at(i) < to.len() {
+                to.set(at(i), from.get(at(i)));
+            }
+        });
+    }
+}

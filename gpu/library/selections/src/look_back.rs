@@ -3,12 +3,13 @@
 //! What a tile hands on is a [`Carry`]. Its state may be several words; each has a tag, and the state is complete when
 //! all tags are the same, so every access can be relaxed (see [`rungs_common::state`]).
 
+use crate::WARPS;
 use core::marker::PhantomData;
 use rungs_common::operator::Operator;
 use rungs_common::state::{self, look, publish};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar};
+use simt::{Global, Scalar, Shared, thread};
 
 /// Tag of a state that holds what the tile adds.
 const OWN: u32 = 1;
@@ -18,21 +19,84 @@ const PREFIX: u32 = 2;
 /// Where the states begin in a workspace: 128 bytes after the ticket counter, which all blocks increment.
 const STATES: u32 = 16;
 
+/// Most words of a [`Carry`].
+pub const MOST_WORDS: usize = 4;
+
 /// What a tile hands on to the tiles behind it.
 pub trait Carry: Copy {
-    /// Words of a tile's state.
+    /// Words of 32 bits, at most [`MOST_WORDS`]. A tile's state has a word of 64 for each: it and a tag.
     const WORDS: u32;
     /// What stands before the first tile.
     const NOTHING: Self;
 
     /// Both together; `self` comes first.
     fn then(self, next: Self) -> Self;
+    /// Its words; those from [`Carry::WORDS`] on do not count.
+    fn to_words(self) -> [u32; MOST_WORDS];
+    /// The inverse.
+    fn from_words(words: [u32; MOST_WORDS]) -> Self;
+
     /// The same value of another lane; all lanes call it.
-    fn at_lane(self, lane: u32) -> Self;
+    #[inline(always)]
+    #[track_caller]
+    fn at_lane(self, lane: u32) -> Self {
+        let words = self.to_words();
+        Self::of_each(|i| warp::shuffle(FULL, words[i], lane))
+    }
+
+    /// Made of its words.
+    #[inline(always)]
+    fn of_each(mut word: impl FnMut(usize) -> u32) -> Self {
+        let mut words = [0; MOST_WORDS];
+        simt::unroll::<MOST_WORDS>(|i| {
+            if (i as u32) < Self::WORDS {
+                words[i] = word(i);
+            }
+        });
+        Self::from_words(words)
+    }
+
+    /// Passes on each of its words.
+    #[inline(always)]
+    fn for_each(self, mut take: impl FnMut(u32, u32)) {
+        let words = self.to_words();
+        simt::unroll::<MOST_WORDS>(|i| {
+            if (i as u32) < Self::WORDS {
+                take(i as u32, words[i]);
+            }
+        });
+    }
+
     /// Writes a state to the words of `state`.
-    fn publish(self, state: Global<u64>, tag: u32);
+    #[inline(always)]
+    fn publish(self, state: Global<u64>, tag: u32) {
+        self.for_each(|i, word| publish(state, i, tag, word));
+    }
+
     /// Reads a state; the tag is [`state::NOTHING`] while it is missing or only partly written.
-    fn look(state: Global<u64>) -> (u32, Self);
+    #[inline(always)]
+    fn look(state: Global<u64>) -> (u32, Self) {
+        let (mut first, mut same) = (state::NOTHING, true);
+        let value = Self::of_each(|i| {
+            let (tag, word) = look::<u32>(state, i as u32);
+            (first, same) = if i == 0 { (tag, true) } else { (first, same && tag == first) };
+            word
+        });
+        (if same { first } else { state::NOTHING }, value)
+    }
+}
+
+/// A scalar as two words.
+#[inline(always)]
+pub(crate) fn halves<V: Scalar>(value: V) -> [u32; 2] {
+    let bits = value.to_bits_64();
+    [bits as u32, (bits >> 32) as u32]
+}
+
+/// The inverse of [`halves`].
+#[inline(always)]
+pub(crate) fn whole<V: Scalar>(low: u32, high: u32) -> V {
+    V::from_bits_64((high as u64) << 32 | low as u64)
 }
 
 /// A number of items.
@@ -47,18 +111,50 @@ impl Carry for u32 {
     }
 
     #[inline(always)]
-    fn at_lane(self, lane: u32) -> Self {
-        warp::shuffle(FULL, self, lane)
+    fn to_words(self) -> [u32; MOST_WORDS] {
+        [self, 0, 0, 0]
     }
 
     #[inline(always)]
-    fn publish(self, state: Global<u64>, tag: u32) {
-        publish(state, 0, tag, self);
+    fn from_words(words: [u32; MOST_WORDS]) -> Self {
+        words[0]
+    }
+}
+
+/// Elements combined by an operator, in their order.
+#[derive(Clone, Copy)]
+pub struct Combined<V, O> {
+    /// The result.
+    pub value: V,
+    operator: PhantomData<O>,
+}
+
+impl<V: Scalar, O: Operator<V>> Combined<V, O> {
+    /// The result `value`.
+    #[inline(always)]
+    pub fn new(value: V) -> Self {
+        Self { value, operator: PhantomData }
+    }
+}
+
+impl<V: Scalar, O: Operator<V>> Carry for Combined<V, O> {
+    const WORDS: u32 = state::words::<V>();
+    const NOTHING: Self = Self { value: O::IDENTITY, operator: PhantomData };
+
+    #[inline(always)]
+    fn then(self, next: Self) -> Self {
+        Self::new(O::combine(self.value, next.value))
     }
 
     #[inline(always)]
-    fn look(state: Global<u64>) -> (u32, Self) {
-        look(state, 0)
+    fn to_words(self) -> [u32; MOST_WORDS] {
+        let [low, high] = halves(self.value);
+        [low, high, 0, 0]
+    }
+
+    #[inline(always)]
+    fn from_words(words: [u32; MOST_WORDS]) -> Self {
+        Self::new(whole(words[0], words[1]))
     }
 }
 
@@ -91,21 +187,14 @@ impl<V: Scalar, O: Operator<V>> Carry for Runs<V, O> {
     }
 
     #[inline(always)]
-    fn at_lane(self, lane: u32) -> Self {
-        Self::new(warp::shuffle(FULL, self.count, lane), warp::shuffle(FULL, self.sum, lane))
+    fn to_words(self) -> [u32; MOST_WORDS] {
+        let [low, high] = halves(self.sum);
+        [self.count, low, high, 0]
     }
 
     #[inline(always)]
-    fn publish(self, state: Global<u64>, tag: u32) {
-        publish(state, 0, tag, self.count);
-        publish(state.slice(1, state::words::<V>()), 0, tag, self.sum);
-    }
-
-    #[inline(always)]
-    fn look(state: Global<u64>) -> (u32, Self) {
-        let (tag, count) = look::<u32>(state, 0);
-        let (of_sum, sum) = look::<V>(state.slice(1, state::words::<V>()), 0);
-        (if tag == of_sum { tag } else { state::NOTHING }, Self::new(count, sum))
+    fn from_words(words: [u32; MOST_WORDS]) -> Self {
+        Self::new(words[0], whole(words[1], words[2]))
     }
 }
 
@@ -163,4 +252,58 @@ fn wait<C: Carry>(state: Global<u64>) -> (u32, C) {
             return (tag, value);
         }
     }
+}
+
+/// Words of shared memory that [`prefix`] takes: for each warp and for what stands before the tile.
+pub const fn prefix_words<C: Carry>() -> u32 {
+    (WARPS as u32 + 1) * C::WORDS
+}
+
+/// What [`prefix`] finds.
+pub struct Prefix<C> {
+    /// What stands before the tile.
+    pub before: C,
+    /// What stands before the thread's own items.
+    pub start: C,
+    /// The tile's items together.
+    pub all: C,
+}
+
+/// Scans what the threads of tile `number` have, each `own`, over the block and the tiles before it. All threads of the
+/// block call it; it contains two barriers, and `shared` is free again after the next.
+#[inline(always)]
+pub fn prefix<C: Carry>(workspace: Global<u64>, number: u32, own: C, shared: Shared<u32>) -> Prefix<C> {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let slot = |i: u32| shared.slice(i * C::WORDS, C::WORDS);
+    let get = |i: u32| C::of_each(|word| slot(i).get(word as u32));
+    let set = |i: u32, value: C| value.for_each(|i_word, word| slot(i).set(i_word, word));
+    let mut inclusive = own;
+    simt::unroll::<5>(|step| {
+        let below = inclusive.at_lane((lane.wrapping_sub(1 << step)) % WARP);
+        if lane >= 1 << step {
+            inclusive = below.then(inclusive);
+        }
+    });
+    let below = inclusive.at_lane(lane.wrapping_sub(1) % WARP);
+    let in_warp = if lane > 0 { below } else { C::NOTHING };
+    if lane == WARP - 1 {
+        set(t / WARP, inclusive);
+    }
+    thread::sync_threads(); // what the warps have is written before it is combined
+    let (mut in_block, mut all) = (C::NOTHING, C::NOTHING);
+    simt::unroll::<WARPS>(|w| {
+        if w as u32 == t / WARP {
+            in_block = all;
+        }
+        all = all.then(get(w as u32));
+    });
+    if t < WARP {
+        let before = look_back(workspace, number, all);
+        if t == 0 {
+            set(WARPS as u32, before);
+        }
+    }
+    thread::sync_threads(); // what stands before the tile is written before all threads read it
+    let before = get(WARPS as u32);
+    Prefix { before, start: before.then(in_block).then(in_warp), all }
 }

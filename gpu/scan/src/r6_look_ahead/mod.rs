@@ -87,6 +87,12 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
     workspace: Global<u64>,
     exclusive: u32,
 ) {
+    scan_by::<T, O>(input, output, workspace, exclusive)
+}
+
+/// The kernel for any operator, which need not be commutative, and elements of 4 or 8 bytes.
+#[inline(always)]
+pub fn scan_by<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, workspace: Global<u64>, exclusive: u32) {
     let (t, warp) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
     let (control, states) = (workspace.slice(0, 1), workspace.slice(STATES, workspace.len() - STATES));
     let mut drawn = 0;
@@ -180,6 +186,7 @@ fn look_ahead<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>) 
             });
         }
         warp::sync_warp(warp::FULL); // all lanes have read the stage's number before it can change
+        // Only lane 0 has combined the lanes in their order.
         if warp::lane_id() == 0 {
             BEFORE::view().cast::<T>().set(place.stage, O::combine(groups, incomplete));
             Mbarrier::at(READY::view(), place.stage).arrive();
@@ -280,18 +287,28 @@ pub mod launches {
         })
     }
 
+    /// The launches of a kernel that calls [`scan_by`](super::scan_by), for `n` elements.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn launches<T: Scalar, K>(kernel: K, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>>
+    where
+        K: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
+    {
+        let geometry = Geometry::linear(grid::<T>(n, on.device().multiprocessors), BLOCK).shared(SHARED_BYTES);
+        // Cleared once: each launch leaves the workspace ready for the next.
+        let workspace = on.zeros::<u64>(workspace::<T>(n))?;
+        Ok(Box::new(move |on, Elements { input, output, exclusive }| {
+            on.launch(kernel, geometry, (input, output, workspace.view(), exclusive as u32))
+        }))
+    }
+
     impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for LookAhead
     where
         scan_look_ahead<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
     {
         fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let geometry = Geometry::linear(grid::<T>(n, on.device().multiprocessors), BLOCK).shared(SHARED_BYTES);
-            // Cleared once: each launch leaves the workspace ready for the next.
-            let workspace = on.zeros::<u64>(workspace::<T>(n))?;
-            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
-                let args = (input, output, workspace.view(), exclusive as u32);
-                on.launch(scan_look_ahead::<T, O>::default(), geometry, args)
-            }))
+            launches(scan_look_ahead::<T, O>::default(), on, n)
         }
     }
 }
