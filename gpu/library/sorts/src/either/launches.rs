@@ -119,7 +119,7 @@ pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, memory: &mut Option<msd_ske
 }
 
 /// Sorts keys that fit a block.
-fn one_block<W: Width + Key>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
+pub(crate) fn one_block<W: Width + Key>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
 where
     radix_either_one_block<W>: Kernel<Args = (Global<W>, u32)>,
 {

@@ -217,7 +217,7 @@ pub fn radix_either_second<M: Mapping>(
         }
         clear_counters(THREADS);
         let buckets = starts.slice(TOP * DIGITS, DIGITS + 1);
-        let (.., outcome) = sort_cleared::<u32, M, THREADS>(from, to, step.order, buckets, BITS);
+        let (.., outcome) = sort_cleared::<u32, M, true, THREADS>(from, to, step.order, buckets, BITS);
         if outcome != Outcome::Sorted && thread::thread_idx_x() == 0 {
             let i = control.fetch_add(HOW_MANY, 1, Relaxed, Scope::Device);
             let in_output = ((outcome == Outcome::InOutput) as u32) << 31;
