@@ -46,7 +46,7 @@ pub struct Sorter {
     choice: Choice,
     limits: Limits,
     /// As many words as keys.
-    keys: Scratch<u32>,
+    pub(super) keys: Scratch<u32>,
     /// The arrays of `msd-buckets`; the histogram is zero before and after a sort.
     workspace: Scratch<u32>,
     /// A word for each tile and value of a digit.

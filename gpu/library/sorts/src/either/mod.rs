@@ -21,6 +21,9 @@
 //! result: each value is written as often as it was counted. The split goes on until no bit is left, so the launch that
 //! tallies is not needed.
 //!
+//! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. From 2²⁰ floats on,
+//! of either width, the launches are those of `learned`.
+//!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! chosen.
 //!

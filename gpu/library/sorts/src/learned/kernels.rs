@@ -32,6 +32,9 @@ pub const fn learned_histogram_shared(bits: u32) -> u32 {
     (2 << bits) + TABLE_SHARED
 }
 
+/// Bytes per thread of spilled registers that are accepted: with more registers fewer blocks run at once.
+const SPILLS: u32 = 32;
+
 /// What a partition goes by: a digit of the numbers of buckets.
 #[simt::argument]
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +50,7 @@ pub struct Part {
 /// Moves the keys of `input` to `output`, each to where the cursor of its bucket points, as
 /// [`radix_msd_skewed_partition`](crate::buckets::radix_msd_skewed_partition). The table is read through the
 /// first-level cache.
-#[kernel(max_threads = PARTITION_THREADS, min_blocks = partition_blocks::<W, M>(), instances(
+#[kernel(max_threads = PARTITION_THREADS, min_blocks = partition_blocks::<W, M>(), max_spills = SPILLS, instances(
     radix_learned_partition: <u32, Plain>,
     radix_learned_partition_mapped: <u32, Mapped>,
     radix_learned_partition_u64: <u64, Plain>,
@@ -66,7 +69,7 @@ pub fn radix_learned_partition<W: Key, M: Mapping>(
 }
 
 /// [`radix_learned_partition`] in wide blocks, with the table in shared memory.
-#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = partition_blocks_wide::<W, M>(), instances(
+#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = partition_blocks_wide::<W, M>(), max_spills = SPILLS, instances(
     radix_learned_partition_wide: <u32, Plain>,
     radix_learned_partition_wide_mapped: <u32, Mapped>,
     radix_learned_partition_wide_u64: <u64, Plain>,
@@ -109,7 +112,7 @@ pub const fn learned_bucket_shared<W: Key>() -> u32 {
 
 /// Sorts bucket b, keys `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, and zeroes
 /// `histogram[b]` for the next sort. Block b does bucket b, but leaves one of more than [`LEARNED_MAX`] keys alone.
-#[kernel(max_threads = BUCKET_THREADS, min_blocks = blocks::<W>(), instances(
+#[kernel(max_threads = BUCKET_THREADS, min_blocks = blocks::<W>(), max_spills = SPILLS, instances(
     radix_learned_bucket_sort: <u32, Plain>,
     radix_learned_bucket_sort_mapped: <u32, Mapped>,
     radix_learned_bucket_sort_u64: <u64, Plain>,

@@ -14,6 +14,7 @@ use crate::msd_skewed::{Arrays as Two, Limits, Numbers, radix_msd_skewed_starts,
 use rungs_common::keys;
 use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::{self, *};
+use simt::Global;
 
 /// The row of the ladder. It launches the starts of `msd-skewed` too, and what that does with oversized buckets.
 pub static RUNG: Entry<ladder::sort::Sort> = rung!(
@@ -110,12 +111,41 @@ pub fn sort<W: Width + Sort>(on: &dyn Launcher, keys: Keys<W>, memory: &mut Memo
     }
 }
 
-/// The plan of a sort and the memory that it needs beside the keys. Two sorts at once need two.
-pub struct Sorter<W> {
+/// The plan of a sort, and the memory that it needs beside the keys and as much again. Two sorts at once need two.
+pub struct Workspace {
     plan: Plan,
     /// The arrays of the buckets, whose histogram is zero before and after a sort; behind them the counts of the
     /// sample, which are zero too, then the map, then the lists.
-    workspace: Scratch<u32>,
+    words: Scratch<u32>,
+}
+
+impl Workspace {
+    /// The memory of a sort.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn new(on: &dyn Launcher, plan: Plan) -> Result<Self> {
+        let words = plan.buckets.layout().words + COUNT_WORDS + MAP_WORDS + plan.list_words;
+        Ok(Self { plan, words: on.zeros(words)? })
+    }
+
+    /// Sorts in place by way of `scratch`, as many words.
+    ///
+    /// # Errors
+    /// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
+    #[rustfmt::skip]
+    pub fn sort<W: Width + Sort>(
+        &self, on: &dyn Launcher, Keys { keys, order }: Keys<W>, scratch: Global<W>,
+    ) -> Result {
+        expect_aligned("keys", keys)?;
+        let workspace = self.words.view();
+        W::sort_learned(on, &self.plan, order, Arrays { input: keys, output: keys, scratch, workspace })
+    }
+}
+
+/// A [`Workspace`] and the scratch memory that goes with it.
+pub struct Sorter<W> {
+    workspace: Workspace,
     keys: Scratch<W>,
 }
 
@@ -125,18 +155,15 @@ impl<W: Width + Sort> Sorter<W> {
     /// # Errors
     /// [`Failed::Machine`] if there is no memory.
     pub fn new(on: &dyn Launcher, plan: Plan) -> Result<Self> {
-        let words = plan.buckets.layout().words + COUNT_WORDS + MAP_WORDS + plan.list_words;
-        Ok(Self { plan, workspace: on.zeros(words)?, keys: on.scratch(plan.buckets.n)? })
+        Ok(Self { keys: on.scratch(plan.buckets.n)?, workspace: Workspace::new(on, plan)? })
     }
 
     /// Sorts in place by way of the scratch memory.
     ///
     /// # Errors
-    /// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
-    pub fn sort(&mut self, on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result {
-        expect_aligned("keys", keys)?;
-        let (workspace, scratch) = (self.workspace.view(), self.keys.view());
-        W::sort_learned(on, &self.plan, order, Arrays { input: keys, output: keys, scratch, workspace })
+    /// As for [`Workspace::sort`].
+    pub fn sort(&mut self, on: &dyn Launcher, keys: Keys<W>) -> Result {
+        self.workspace.sort(on, keys, self.keys.view())
     }
 }
 

@@ -4,7 +4,7 @@
 //! same few keys, so no block waits for another. Each block then counts a sample of its own by slices, and the last
 //! block to end turns the counts of all into the table.
 
-use super::map::{NUMBER_BITS, Range, SLICES, write_range};
+use super::map::{NUMBER_BITS, Range, SLICES, Span, write_range};
 use crate::msd::{Key, Mapped, Mapping, Plain, clear_packs, each_in_pack, extremes};
 use crate::steps::block_scan;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
@@ -20,7 +20,7 @@ const RANGE_PACKS: usize = 4;
 /// 16-byte loads per thread for the sample.
 const SAMPLE_PACKS: usize = 2;
 
-/// The range is wider than the keys that it is found from, by their width shifted right by this at either end.
+/// A span is wider than the keys that it is found from, by their width shifted right by this at either end.
 const MARGIN: u32 = 5;
 
 /// About so many numbers are wanted, of 2¹⁶: a slice may get one more than its share.
@@ -49,7 +49,8 @@ pub fn learn_blocks(n: u32) -> u32 {
 pub const COUNT_WORDS: u32 = SLICES + 4;
 
 shared!(COUNTS: [u32; SLICES]);
-shared!(EXTREMES: [u64; 2 * warp::WARP]);
+shared!(LOW: [u64; 2 * warp::WARP]);
+shared!(HIGH: [u64; 2 * warp::WARP]);
 shared!(SUMS: [u32; 2 * WARPS]);
 
 /// Learns the `map` of the keys. `counts`: [`COUNT_WORDS`], zero before and after.
@@ -73,15 +74,17 @@ pub fn radix_learned_map<W: Key, M: Mapping>(
     let mut sample = [W::Pack::default(); SAMPLE_PACKS];
     unroll::<RANGE_PACKS>(|p| common[p] = pack(p as u32 * LEARN_THREADS + t));
     unroll::<SAMPLE_PACKS>(|p| sample[p] = pack(p as u32 * thread::grid_threads_1d() + thread::index_1d()));
-    let (mut least, mut greatest) = (W::LARGEST, W::from_bits(0));
+    let mut ends = [[W::LARGEST, W::from_bits(0)]; 2];
     unroll::<RANGE_PACKS>(|p| each_in_pack::<W>(|j| {
         let key = M::encode(common[p].as_ref()[j], order);
-        least = least.min(key);
-        greatest = greatest.max(key);
+        unroll::<2>(|high| if is_high(key) == (high != 0) {
+            ends[high] = [ends[high][0].min(key), ends[high][1].max(key)];
+        });
     }));
-    // The barrier inside is behind the zeroes of all counters.
-    let (least, greatest) = extremes::<W>(least, greatest, EXTREMES::view().cast(), WARPS);
-    let range = widened(least, greatest);
+    // The barriers inside are behind the zeroes of all counters.
+    let low = extremes::<W>(ends[0][0], ends[0][1], LOW::view().cast(), WARPS);
+    let high = extremes::<W>(ends[1][0], ends[1][1], HIGH::view().cast(), WARPS);
+    let range = Range::new(widened(low, false), widened(high, true));
     unroll::<SAMPLE_PACKS>(|p| each_in_pack::<W>(|j| {
         let slice = range.slice(M::encode(sample[p].as_ref()[j], order));
         own.fetch_add(slice, 1, Relaxed, Scope::Block);
@@ -110,13 +113,25 @@ pub fn radix_learned_map<W: Key, M: Mapping>(
 }
 const _: () = assert!(SLICES == 4 * LEARN_THREADS, "each thread has four slices");
 
-/// The range of the keys from `least` to `greatest`, with a margin.
+/// Whether a key is above the middle of all words.
 #[inline(always)]
-fn widened<W: Key>(least: W, greatest: W) -> Range<W> {
+fn is_high<W: Key>(key: W) -> bool {
+    key.top() >> 31 != 0
+}
+
+/// The span of the keys from `least` to `greatest`, with a margin, on its side of the middle; at the far end of that side
+/// if it has no keys.
+#[inline(always)]
+fn widened<W: Key>((least, greatest): (W, W), high: bool) -> Span<W> {
+    let (middle, all) = (W::LARGEST.bits() / 2 + 1, W::LARGEST.bits());
+    let (from, to, far) = if high { (middle, all, all) } else { (0, middle - 1, 0) };
     let (least, greatest) = (least.bits(), greatest.bits());
+    if least > greatest {
+        return Span { first: W::from_bits(far), last: W::from_bits(far) };
+    }
     let margin = (greatest - least) >> MARGIN;
-    let (least, greatest) = (least.saturating_sub(margin), greatest.saturating_add(margin));
-    Range::new(W::from_bits(least), W::from_bits(greatest.min(W::LARGEST.bits())))
+    let (first, last) = (least.saturating_sub(margin).max(from), greatest.saturating_add(margin).min(to));
+    Span { first: W::from_bits(first), last: W::from_bits(last) }
 }
 
 /// Whether this block is the last of the grid to come here; then it sees what the others have written. `done`: how many

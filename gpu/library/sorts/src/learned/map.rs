@@ -1,6 +1,7 @@
 //! The map from keys to buckets: a table over equal ranges of the keys, and how a kernel looks a bucket up.
 
 use crate::msd::{Buckets, Digit, Key};
+use crate::steps::uniform;
 use simt::math::mul_hi;
 use simt::{Global, Shared, opaque, thread};
 
@@ -13,37 +14,56 @@ pub const SLICES: u32 = 1 << SLICE_BITS;
 /// do, which would make few buckets uneven.
 pub const NUMBER_BITS: u32 = 16;
 
-/// Words behind the table: the least key and the greatest, two words each, and the shift.
-const LEAST: u32 = 0;
-const GREATEST: u32 = 2;
-const SHIFT: u32 = 4;
+/// Words behind the table: the ends of both spans, two words each, and the shift.
+const ENDS: u32 = 0;
+const SHIFT: u32 = 8;
 /// Words of a map in memory.
-pub const MAP_WORDS: u32 = SLICES + 8;
+pub const MAP_WORDS: u32 = SLICES + 12;
 
 /// Bytes of shared memory of a table.
 pub const TABLE_SHARED: u32 = 4 * SLICES;
 
-/// The range that is divided into slices. Keys outside belong to the first slice or the last.
+/// Keys from one to another.
+#[derive(Clone, Copy)]
+pub struct Span<W> {
+    pub first: W,
+    pub last: W,
+}
+
+impl<W: Key> Span<W> {
+    /// The nearest key of the span.
+    #[inline(always)]
+    fn nearest(self, key: W) -> W {
+        key.max(self.first).min(self.last)
+    }
+}
+
+/// The keys that are divided into slices: one span below the middle of all words, and one above. Between them is zero,
+/// if keys are floats or signed: floats near zero have very many exponents, and few keys do. A key outside of the spans
+/// counts as the nearest one inside.
 #[derive(Clone, Copy)]
 pub struct Range<W> {
-    pub least: W,
-    pub greatest: W,
-    /// Shifts the width of the range to the top.
-    pub shift: u32,
+    pub low: Span<W>,
+    pub high: Span<W>,
+    /// What places count from.
+    from: W,
+    /// Shifts the width of both spans to the top.
+    shift: u32,
 }
 
 impl<W: Key> Range<W> {
-    /// From `least` to `greatest`.
+    /// Of these spans.
     #[inline(always)]
-    pub fn new(least: W, greatest: W) -> Self {
-        let width = (greatest.bits() - least.bits()) | 1;
-        Self { least, greatest, shift: width.leading_zeros() - (64 - 32 * W::HALVES) }
+    pub fn new(low: Span<W>, high: Span<W>) -> Self {
+        let width = (low.last.bits() - low.first.bits()) + (high.last.bits() - high.first.bits());
+        let shift = (width | 1).leading_zeros() - (64 - 32 * W::HALVES);
+        Self { low, high, from: low.first.plus(high.first), shift }
     }
 
     /// The place of a key in the range, of 32 bits: the top [`SLICE_BITS`] are the slice.
     #[inline(always)]
     pub fn place(self, key: W) -> u32 {
-        key.max(self.least).min(self.greatest).above(self.least, self.shift)
+        self.low.nearest(key).plus(self.high.nearest(key)).above(self.from, self.shift)
     }
 
     /// The slice of a key.
@@ -85,12 +105,20 @@ pub struct Map<W, T> {
 }
 
 impl<W: Key> Map<W, Global<u32>> {
-    /// The map in memory to `1 << bits` buckets, whose table is read through the first-level cache.
+    /// The map in memory to `1 << bits` buckets, whose table is read through the first-level cache. Whole warps call it:
+    /// what is the same for all keys takes no register per thread.
     #[inline(always)]
+    #[track_caller]
     pub fn read(map: Global<u32>, bits: u32) -> Self {
         let words = map.slice(SLICES, MAP_WORDS - SLICES);
-        let key = |at: u32| W::from_bits(words.get(at) as u64 | (words.get(at + 1) as u64) << 32);
-        let range = Range { least: key(LEAST), greatest: key(GREATEST), shift: words.get(SHIFT) };
+        let key = |i: u32| {
+            let at = ENDS + 2 * i;
+            let high = if W::HALVES == 2 { uniform(words.get(at + 1)) } else { 0 };
+            W::from_bits(uniform(words.get(at)) as u64 | (high as u64) << 32)
+        };
+        let low = Span { first: key(0), last: key(1) };
+        let high = Span { first: key(2), last: key(3) };
+        let range = Range { low, high, from: low.first.plus(high.first), shift: uniform(words.get(SHIFT)) };
         Self { range, table: map.slice(0, SLICES), shift: NUMBER_BITS - bits }
     }
 
@@ -112,12 +140,14 @@ impl<W: Key> Map<W, Global<u32>> {
 #[inline(always)]
 pub fn write_range<W: Key>(range: Range<W>, map: Global<u32>) {
     let words = map.slice(SLICES, MAP_WORDS - SLICES);
-    let set = |at: u32, key: W| {
-        words.set(at, key.bits() as u32);
-        words.set(at + 1, (key.bits() >> 32) as u32);
+    let set = |i: u32, key: W| {
+        words.set(ENDS + 2 * i, key.bits() as u32);
+        words.set(ENDS + 2 * i + 1, (key.bits() >> 32) as u32);
     };
-    set(LEAST, range.least);
-    set(GREATEST, range.greatest);
+    set(0, range.low.first);
+    set(1, range.low.last);
+    set(2, range.high.first);
+    set(3, range.high.last);
     words.set(SHIFT, range.shift);
 }
 

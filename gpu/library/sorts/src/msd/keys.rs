@@ -16,6 +16,8 @@ pub trait Key: Digits {
     fn from_bits(bits: u64) -> Self;
     /// How far the word is above `least`, shifted left by `shift`, fewer than 32 or 64: the top 32 bits.
     fn above(self, least: Self, shift: u32) -> u32;
+    /// The sum, modulo 2³² or 2⁶⁴.
+    fn plus(self, other: Self) -> Self;
     /// The least of the words of a warp, in all lanes.
     fn least_of_warp(self) -> Self;
     /// The `bits` bits from bit `shift` on; they may lie across the halves.
@@ -46,6 +48,11 @@ impl Key for u32 {
     #[inline(always)]
     fn above(self, least: Self, shift: u32) -> u32 {
         self.wrapping_sub(least) << shift
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
     }
 
     #[inline(always)]
@@ -102,6 +109,11 @@ impl Key for u64 {
     #[inline(always)]
     fn above(self, least: Self, shift: u32) -> u32 {
         ((self.wrapping_sub(least) << shift) >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
     }
 
     #[inline(always)]

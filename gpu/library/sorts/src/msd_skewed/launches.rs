@@ -43,7 +43,7 @@ pub struct Scratched<W> {
     plan: Plan,
     /// Its histogram is zero before and after a sort.
     workspace: Scratch<u32>,
-    keys: Scratch<W>,
+    pub(crate) keys: Scratch<W>,
 }
 
 /// The scratch memory to sort `n` keys.
