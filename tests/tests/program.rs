@@ -420,7 +420,7 @@ fn unusable_calls() {
     refused_in_short(&["bitonic", "--dtype", "u8"], 2, &["u8", "u32"]);
     refused_in_short(&["radix", "--rung", "columns-tree", "--columns", "12"], 2, &["power of two"]);
     refused_in_short(&["radix", "--rung", "columns-tree", "--n", "1M"], 2, &["at most"]);
-    for rung in ["columns-tree", "lsd-blocks", "lsd-ballot", "msd-buckets", "msd-skewed", "either"] {
+    for rung in ["columns-tree", "lsd-blocks", "lsd-ballot", "msd-buckets", "msd-skewed", "learned", "either"] {
         refused_in_short(
             &["radix", "--rung", rung, "--values", "--n", "100"],
             2,

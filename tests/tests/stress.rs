@@ -39,7 +39,7 @@ type Random = Xoshiro256PlusPlus;
 const RUNGS: &[(&str, &[&str])] = &[
     ("odd-even", &["persistent", "levels"]),
     ("merge", &["sample", "stable"]),
-    ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs", "either"]),
+    ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs", "learned", "either"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
     ("select", &["three-kernels", "look-back", "compact", "look-ahead"]),

@@ -41,6 +41,9 @@ pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
     /// A small whole number: 0 to 2²⁴ in the types that hold it, and negative ones where there is a sign. `u8` takes
     /// the low bits, `f16` and `bf16` are the nearest finite number.
     fn from_whole(whole: i32) -> Self;
+    /// Floats: the nearest finite number to `x`; integers: the value at position (x + 8) / 16 of the range, or at the
+    /// nearer end of it.
+    fn from_spread(x: f64) -> Self;
     /// The values at which sorts go wrong first.
     const CORNERS: &'static [Self];
     /// Whether there are negative values.
@@ -48,11 +51,13 @@ pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
 }
 
 macro_rules! elements {
+    (@@ $from:ident,) => { Self::at((($from + 8.0) * (1_u64 << 60) as f64) as u64) };
+    (@@ $from:ident, $x:ident => $from_spread:expr) => {{ let $x = $from; $from_spread }};
     (@ $T:ident, $from:ident,) => { $from as $T };
     (@ $T:ident, $from:ident, $whole:ident => $from_whole:expr) => {{ let $whole = $from; $from_whole }};
     ($($T:ident, $Word:ident, $variant:ident, signed $signed:literal,
        to_word |$key:ident| $to:expr, from_word |$word:ident| $from:expr,
-       at |$position:ident| $at:expr, $(from_whole |$whole:ident| $from_whole:expr,)?
+       at |$position:ident| $at:expr, $(from_spread |$x:ident| $from_spread:expr,)? $(from_whole |$whole:ident| $from_whole:expr,)?
        from_pattern |$pattern:ident| $from_pattern:expr, show |$shown:ident| $show:expr,
        corners [$($corner:expr),*];)*) => {$(
         impl Element for $T {
@@ -76,6 +81,8 @@ macro_rules! elements {
             fn from_pattern($pattern: u64) -> Self { $from_pattern }
             #[inline]
             fn from_whole(whole: i32) -> Self { elements!(@ $T, whole, $($whole => $from_whole)?) }
+            #[inline]
+            fn from_spread(x: f64) -> Self { elements!(@@ x, $($x => $from_spread)?) }
             const CORNERS: &'static [Self] = &[$($corner),*];
             const SIGNED: bool = $signed;
         }
@@ -103,6 +110,7 @@ elements! {
         to_word |key| { let bits = key.to_bits(); bits ^ (((bits as i32 >> 31) as u32) | TOP32) },
         from_word |word| f32::from_bits(word ^ ((((!word) as i32 >> 31) as u32) | TOP32)),
         at |position| ((position ^ TOP64) as i64 >> 40) as f32 * (1.0 / (1_u32 << 23) as f32),
+        from_spread |x| (x as f32).clamp(f32::MIN, f32::MAX),
         from_pattern |pattern| f32::from_bits(pattern as u32),
         show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
         corners [f32::from_bits(0xFFC0_0000), f32::NEG_INFINITY, f32::MIN, -1.0, -f32::MIN_POSITIVE, -1e-45, -0.0,
@@ -118,6 +126,7 @@ elements! {
         to_word |key| { let bits = key.to_bits(); bits ^ (((bits as i64 >> 63) as u64) | TOP64) },
         from_word |word| f64::from_bits(word ^ ((((!word) as i64 >> 63) as u64) | TOP64)),
         at |position| ((position ^ TOP64) as i64 >> 11) as f64 * (1.0 / (1_u64 << 52) as f64),
+        from_spread |x| x,
         from_pattern |pattern| f64::from_bits(pattern),
         show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
         corners [f64::from_bits(0xFFF8 << 48), f64::NEG_INFINITY, f64::MIN, -1.0, -f64::MIN_POSITIVE, -5e-324, -0.0,
@@ -127,6 +136,7 @@ elements! {
         to_word |key| { let bits = key.to_bits(); bits ^ (((bits as i16 >> 15) as u16) | TOP16) },
         from_word |word| f16::from_bits(word ^ ((((!word) as i16 >> 15) as u16) | TOP16)),
         at |position| f16::from_f32(((position ^ TOP64) as i64 >> 52) as f32 * (1.0 / 2048.0)),
+        from_spread |x| f16::from_f32(x as f32).clamp(f16::MIN, f16::MAX),
         from_whole |whole| f16::from_f32(whole as f32).clamp(f16::MIN, f16::MAX),
         from_pattern |pattern| f16::from_bits(pattern as u16),
         show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
@@ -137,6 +147,7 @@ elements! {
         to_word |key| { let bits = key.to_bits(); bits ^ (((bits as i16 >> 15) as u16) | TOP16) },
         from_word |word| bf16::from_bits(word ^ ((((!word) as i16 >> 15) as u16) | TOP16)),
         at |position| bf16::from_f32(((position ^ TOP64) as i64 >> 55) as f32 * (1.0 / 256.0)),
+        from_spread |x| bf16::from_f32(x as f32).clamp(bf16::MIN, bf16::MAX),
         from_whole |whole| bf16::from_f32(whole as f32).clamp(bf16::MIN, bf16::MAX),
         from_pattern |pattern| bf16::from_bits(pattern as u16),
         show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },

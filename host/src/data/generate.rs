@@ -1,7 +1,7 @@
 //! Input from a seed.
 //!
 //! The keys are made in parts of [`PART`], each by a generator of its own (xoshiro256++, seeded by seed and part), with
-//! integer arithmetic alone. So the same seed gives the same keys on every machine, on any number of cores, and the
+//! arithmetic that IEEE 754 defines to the last bit. So the same seed gives the same keys on every machine, on any number of cores, and the
 //! first keys of a long input are those of a short one where the distribution does not depend on n.
 
 use super::{Data, Dtype, Element, for_dtype, memory};
@@ -35,11 +35,19 @@ const RUN: u64 = 1000;
 /// | `entropy=K` | the bits of K uniform words, and-ed: each bit is one with probability 2⁻ᴷ (K from 1 to 64) |
 /// | `low-bits=K`, `high-bits=K` | the K lowest or highest bits are uniform, the others zero (K from 0 to 64) |
 /// | `zipf` | whole numbers k below 2²⁴ (`u8`: 2⁸, types of 16 bits: 2¹⁶) with a probability near 1/k |
+/// | `normal` | floats: mean 0, standard deviation 1; integers: the middle of the range and a sixteenth of it |
+/// | `exponential` | floats: mean 1; integers: on average half of the range and a sixteenth of it, the first half empty |
+/// | `range=K` | whole numbers from 0 to K - 1, each equally likely (K from 1 to 2²⁴) |
+/// | `timestamps` | the moments of a year in any order, in seconds since 1970; `u64` and `i64` in nanoseconds |
+/// | `gaps` | 64 stretches of the range, each 2⁻¹⁴ of it and anywhere, with uniform keys inside |
 /// | `small` | whole numbers from -4 to 4 (unsigned: 0 to 8), each equally likely |
 /// | `special` | uniform over all bit patterns, half of the keys replaced by corner values of the type |
 ///
 /// - `low-bits` and `high-bits`: a K that exceeds the bits of the type means all of them.
 /// - `zipf`: each power of two is as likely as the next.
+/// - `normal`, `exponential`: an integer that would lie past an end of the range is that end.
+/// - `range`, `timestamps`: `u8` takes the low bits; the other types that do not hold a number have the nearest one that
+///   they hold. `f64` has fractions of a second.
 /// - `small`: a product of two such matrices is exact in `f32` up to k = 2²⁰, because every partial sum is a whole
 ///   number of at most 16 k.
 /// - `zipf` in `f16` and `bf16`: the nearest finite number of each.
@@ -64,13 +72,26 @@ pub enum Distribution {
     LowBits(u32),
     HighBits(u32),
     Zipf,
+    Normal,
+    Exponential,
+    Range(u32),
+    Timestamps,
+    Gaps,
     Small,
     Special,
 }
 
+/// How many stretches [`Distribution::Gaps`] has, and how wide they are, of 2⁶⁴.
+const STRETCHES: u64 = 64;
+const STRETCH: u64 = 1 << 50;
+
+/// The year of [`Distribution::Timestamps`], 2025: its first second, and how many it has.
+const YEAR: u64 = 1_735_689_600;
+const YEAR_SECONDS: u64 = 365 * 24 * 3600;
+
 impl Distribution {
     /// Those without a number, as they are written.
-    const PLAIN: [(&'static str, Self); 11] = [
+    const PLAIN: [(&'static str, Self); 15] = [
         ("uniform", Self::Uniform),
         ("sorted", Self::Sorted),
         ("reversed", Self::Reversed),
@@ -80,12 +101,16 @@ impl Distribution {
         ("few", Self::Few),
         ("two", Self::Two),
         ("zipf", Self::Zipf),
+        ("normal", Self::Normal),
+        ("exponential", Self::Exponential),
+        ("timestamps", Self::Timestamps),
+        ("gaps", Self::Gaps),
         ("small", Self::Small),
         ("special", Self::Special),
     ];
 
     /// Every distribution, as it is written, for help texts.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 19] = [
         "uniform",
         "sorted",
         "reversed",
@@ -95,11 +120,16 @@ impl Distribution {
         "few",
         "two",
         "zipf",
+        "normal",
+        "exponential",
+        "timestamps",
+        "gaps",
         "small",
         "special",
         "entropy=K",
         "low-bits=K",
         "high-bits=K",
+        "range=K",
     ];
 
     /// `n` keys. The same arguments give the same keys everywhere.
@@ -172,6 +202,22 @@ impl Distribution {
                     T::from_whole((top + random.below(top)) as i32)
                 })
             }
+            Self::Normal => fill(n, seed, |random, _| T::from_spread(random.normal())),
+            Self::Exponential => fill(n, seed, |random, _| T::from_spread(-ln(random.unit()))),
+            Self::Range(values) => fill(n, seed, |random, _| T::from_whole(random.below(values.into()) as i32)),
+            Self::Timestamps => fill(n, seed, |random, _| {
+                let nanoseconds = YEAR * 1_000_000_000 + random.below(YEAR_SECONDS * 1_000_000_000);
+                match T::DTYPE {
+                    Dtype::U64 | Dtype::I64 => T::from_pattern(nanoseconds),
+                    dtype if dtype.is_float() => T::from_spread(nanoseconds as f64 / 1e9),
+                    _ => T::from_pattern(nanoseconds / 1_000_000_000),
+                }
+            }),
+            Self::Gaps => {
+                let mut random = Random::new(seed, u64::MAX);
+                let starts: [u64; STRETCHES as usize] = std::array::from_fn(|_| random.below(u64::MAX - STRETCH));
+                fill(n, seed, |random, _| T::at(starts[random.below(STRETCHES) as usize] + random.below(STRETCH)))
+            }
             Self::Small => {
                 let least = if T::SIGNED { -4 } else { 0 };
                 fill(n, seed, |random, _| T::from_whole(least + random.below(9) as i32))
@@ -191,6 +237,7 @@ impl fmt::Display for Distribution {
             Self::Entropy(k) => f.pad(&format!("entropy={k}")),
             Self::LowBits(k) => f.pad(&format!("low-bits={k}")),
             Self::HighBits(k) => f.pad(&format!("high-bits={k}")),
+            Self::Range(k) => f.pad(&format!("range={k}")),
             plain => f.pad(Self::PLAIN.iter().find(|(_, other)| other == plain).map_or("", |(name, _)| name)),
         }
     }
@@ -210,16 +257,20 @@ impl FromStr for Distribution {
             return Ok(*plain);
         }
         let (name, number) = text.split_once('=').map_or((text, None), |(name, number)| (name, Some(number)));
-        let (make, least): (fn(u32) -> Self, u32) = match name {
-            "entropy" => (Self::Entropy, 1),
-            "low-bits" => (Self::LowBits, 0),
-            "high-bits" => (Self::HighBits, 0),
+        let (make, limits): (fn(u32) -> Self, _) = match name {
+            "entropy" => (Self::Entropy, 1..=64),
+            "low-bits" => (Self::LowBits, 0..=64),
+            "high-bits" => (Self::HighBits, 0..=64),
+            "range" => (Self::Range, 1..=1 << 24),
             _ => return Err(Error::unknown("distribution", text, &Self::NAMES)),
         };
         let number = number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
         match number.and_then(|number| number.parse().ok()) {
-            Some(k) if (least..=64).contains(&k) => Ok(make(k)),
-            _ => Err(Error::Usage(format!("{name} takes a number from {least} to 64, as {name}=4"))),
+            Some(k) if limits.contains(&k) => Ok(make(k)),
+            _ => {
+                let (least, most) = limits.into_inner();
+                Err(Error::Usage(format!("{name} takes a number from {least} to {most}, as {name}=4")))
+            }
         }
     }
 }
@@ -244,6 +295,37 @@ impl Random {
     fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
+
+    /// A number between 0 and 1, neither of them included.
+    #[inline]
+    fn unit(&mut self) -> f64 {
+        ((self.next() >> 12) as f64 + 0.5) * (1.0 / (1_u64 << 52) as f64)
+    }
+
+    /// A normally distributed number, by the polar method: a point of the unit disc has a direction, of which one
+    /// coordinate is taken, and a distance whose square is uniform.
+    fn normal(&mut self) -> f64 {
+        loop {
+            let [x, y] = [(); 2].map(|()| 2.0 * self.unit() - 1.0);
+            let square = x * x + y * y;
+            if square < 1.0 {
+                return x * (-2.0 * ln(square) / square).sqrt();
+            }
+        }
+    }
+}
+
+/// The logarithm of a positive normal number, with an error of a few units in the last place: not the platform's, which
+/// differs between platforms.
+fn ln(x: f64) -> f64 {
+    const LN_2: f64 = std::f64::consts::LN_2;
+    // x = m · 2^e with m between √½ and √2, and ln m = 2 artanh z, a series whose terms fall by a factor of 34 or more.
+    let bits = x.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    let exponent = bits as i64 >> 52;
+    let m = f64::from_bits(x.to_bits() - ((exponent as u64) << 52));
+    let z = (m - 1.0) / (m + 1.0);
+    let series = (0..12).rev().fold(0.0, |sum, k| sum * (z * z) + 1.0 / f64::from(2 * k + 1));
+    exponent as f64 * LN_2 + 2.0 * z * series
 }
 
 /// `n` keys, the i-th by `key(generator of its part, i)`, on all cores.
@@ -283,11 +365,18 @@ mod tests {
         for distribution in all() {
             assert_eq!(distribution.to_string().parse::<Distribution>().unwrap(), distribution);
         }
-        assert_eq!(Distribution::PLAIN.len() + 3, Distribution::NAMES.len());
+        assert_eq!(Distribution::PLAIN.len() + 4, Distribution::NAMES.len());
         assert_eq!("entropy=3".parse::<Distribution>().unwrap(), Distribution::Entropy(3));
-        for text in
-            ["entropy", "entropy=", "entropy=0", "entropy=65", "low-bits=+3", "high-bits=-1", "low-bits=4294967296"]
-        {
+        for text in [
+            "entropy",
+            "entropy=",
+            "entropy=0",
+            "entropy=65",
+            "low-bits=+3",
+            "high-bits=-1",
+            "range=0",
+            "range=16777217",
+        ] {
             let error = text.parse::<Distribution>().unwrap_err().to_string();
             assert!(error.contains("takes a number from"), "{text}: {error}");
         }
@@ -375,6 +464,48 @@ mod tests {
         for corner in f32::CORNERS {
             assert!(special.iter().any(|key| key.to_bits() == corner.to_bits()), "{corner:?}");
         }
+    }
+
+    #[test]
+    fn smooth_distributions() {
+        let mean = |of: &dyn Fn(f64) -> f64, keys: &[f64]| keys.iter().map(|&x| of(x)).sum::<f64>() / keys.len() as f64;
+        let near = |what: &str, got: f64, want: f64| assert!((got - want).abs() < 0.02, "{what}: {got}, not {want}");
+        let normal = Distribution::Normal.keys::<f64>(100_000, 5).unwrap();
+        near("mean", mean(&|x| x, &normal), 0.0);
+        near("variance", mean(&|x| x * x, &normal), 1.0);
+        near("within one deviation", mean(&|x| f64::from(x.abs() < 1.0), &normal), 0.6827);
+        let exponential = Distribution::Exponential.keys::<f64>(100_000, 5).unwrap();
+        assert!(exponential.iter().all(|&x| x > 0.0));
+        near("mean", mean(&|x| x, &exponential), 1.0);
+        near("below 1/2", mean(&|x| f64::from(x < 0.5), &exponential), 0.3935);
+        // Integers are the floats, put on the range.
+        let on_range = |x: f64| (x + 8.0) / 16.0;
+        let whole = Distribution::Normal.keys::<u32>(1000, 5).unwrap();
+        for (key, x) in whole.iter().zip(&normal) {
+            assert!((f64::from(*key) / 4294967296.0 - on_range(*x)).abs() < 1e-9, "{key} for {x}");
+        }
+        let signed = Distribution::Exponential.keys::<i64>(1000, 5).unwrap();
+        assert!(signed.iter().all(|&key| key >= 0));
+        for x in [f64::MIN_POSITIVE, 1e-300, 0.1, 0.5, 0.7071, 0.7072, 1.0, 1.41, 1.42, 2.0, 1e300] {
+            assert!((ln(x) - x.ln()).abs() <= 1e-15 * x.ln().abs().max(1.0), "ln {x}: {} {}", ln(x), x.ln());
+        }
+    }
+
+    #[test]
+    fn whole_numbers_that_people_sort() {
+        let range = Distribution::Range(1_000_000).keys::<f32>(20_000, 5).unwrap();
+        assert!(range.iter().all(|&x| (0.0..1e6).contains(&x) && x.fract() == 0.0));
+        assert!(range.iter().any(|&x| x < 1000.0) && range.iter().any(|&x| x > 999_000.0));
+        assert_eq!(Distribution::Range(1).keys::<u64>(3, 5).unwrap(), [0; 3]);
+        let seconds = Distribution::Timestamps.keys::<i32>(1000, 5).unwrap();
+        assert!(seconds.iter().all(|key| (1_735_689_600..1_767_225_600).contains(key)));
+        let exact = Distribution::Timestamps.keys::<u64>(1000, 5).unwrap();
+        assert!(exact.iter().zip(seconds).all(|(exact, second)| exact / 1_000_000_000 == second as u64));
+        let fractions = Distribution::Timestamps.keys::<f64>(1000, 5).unwrap();
+        assert!(fractions.iter().any(|x| x.fract() != 0.0) && !fractions.is_sorted());
+        let gaps = Distribution::Gaps.keys::<u32>(100_000, 5).unwrap();
+        let used: HashSet<u32> = gaps.iter().map(|key| key >> 18).collect();
+        assert!((64..=128).contains(&used.len()), "{} of 16,384 parts", used.len());
     }
 
     #[test]

@@ -121,7 +121,7 @@ const SIZES: [u32; 9] = [0, 1, 33, 3839, 3841, 8191, 8193, 12_289, 30_011];
 fn a_sort_by_every_rung_that_a_gpu_is_given_only_launches_and_fills() {
     let engine = Engine::simulator();
     for n in SIZES {
-        for rung in ["onesweep", "msd-skewed", "either"] {
+        for rung in ["onesweep", "msd-skewed", "learned", "either"] {
             let rung = ladders::RADIX.get(rung).unwrap();
             let plan = Plan::<Sort<i32>>::sort_by_rung(&engine, n, order_of(i32::DTYPE), rung).unwrap();
             let memory: Buffer<i32> = engine.alloc(n as usize).unwrap();

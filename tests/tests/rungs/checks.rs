@@ -112,6 +112,12 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // The histogram has 2^16 bins, whatever n is; a second partition from 2^21 on.
     ("radix", &["msd-buckets"], &[n(20_000), n((1 << 21) + 1).schedules(1)]),
     ("radix", &["msd-skewed"], &[n(20_000), n(20_000).of(Distribution::Few), n((1 << 21) + 1).schedules(1)]),
+    // One partition and no oversized bucket; oversized buckets; a second partition.
+    (
+        "radix",
+        &["learned"],
+        &[n(20_000), n(20_000).of(Distribution::Few), n(1_130_000).of(Distribution::Normal).schedules(1)],
+    ),
     // The two ways that the device chooses between, and keys that crowd in buckets which fit a block; one block. The
     // two ways of more than 2^20 keys, with few schedules: gpu/library/sorts/tests/choice.rs has more, by plans for
     // fewer keys.
@@ -343,8 +349,10 @@ const EACH: &[(&str, &[&str])] = &[
 ];
 
 /// Kernels that rungs launch from more keys on than a test can have: [`many_keys`] checks them.
-const BY_PLAN: &[&str] = &[WIDE, RUNG_WIDE, LARGE_BLOCKS, IN_BYTES];
+const BY_PLAN: &[&str] = &[WIDE, LEARNED_WIDE, RUNG_WIDE, LARGE_BLOCKS, IN_BYTES];
 const WIDE: &str = "radix_msd_skewed_partition_wide";
+/// The same by a map, which gpu/library/sorts/tests/learned.rs checks.
+const LEARNED_WIDE: &str = "radix_learned_partition_wide";
 /// The same of the rung, which gpu/radix/tests checks.
 const RUNG_WIDE: &str = "radix_msd_buckets_partition_wide";
 const LARGE_BLOCKS: &str = "radix_msd_skewed_bucket_sort_large";

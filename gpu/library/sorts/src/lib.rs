@@ -1,7 +1,7 @@
 //! # Sorts
 //!
-//! What vectors sort by where no rung of the course is enough: keys that are skewed ([`msd_skewed`]), keys with values
-//! ([`msd_pairs`]), a choice between the sorts by the keys, on the device ([`either`]), keys on several devices
+//! What vectors sort by where no rung of the course is enough: keys that are skewed ([`msd_skewed`]), floats and integers in
+//! a range ([`learned`]), keys with values ([`msd_pairs`]), a choice between the sorts by the keys, on the device ([`either`]), keys on several devices
 //! (`pieces`), and keys by any comparator ([`by_order`], [`stable`]).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
@@ -17,6 +17,7 @@ pub mod either;
 pub mod from_last;
 #[macro_use]
 mod kernels;
+pub mod learned;
 mod msd;
 pub mod msd_pairs;
 pub mod msd_skewed;
@@ -40,7 +41,7 @@ mod rows {
 
     /// The sorts by digits, for the end of their ladder.
     pub const BY_DIGITS: &[&Entry<Sort>] =
-        &[&msd_skewed::launches::RUNG, &msd_pairs::launches::RUNG, &either::launches::RUNG];
+        &[&msd_skewed::launches::RUNG, &msd_pairs::launches::RUNG, &learned::launches::RUNG, &either::launches::RUNG];
 
     /// The sorts that compare, for the end of theirs.
     pub const BY_COMPARISONS: &[&Entry<Sort>] = &[&stable::launches::RUNG];

@@ -195,7 +195,8 @@ fn limits<W: Key>(device: &Device, bits: Bits) -> Limits {
 
 fn numbers<W: Key>(device: &Device, order: u32, bits: Bits) -> Numbers {
     let (bucket_max, limits) = (bucket_max(bits.large), limits::<W>(device, bits));
-    Numbers { order, first_bits: bits.first, second_bits: bits.second, bucket_max, limits }
+    let (first_bits, second_bits) = (bits.first, bits.second);
+    Numbers { order, first_bits, second_bits, common_bits: bits.top(), bucket_max, limits }
 }
 
 macro_rules! pieces {

@@ -87,7 +87,7 @@ fn sorts_begin_anew_after_the_last_epoch() {
         let on = Clears(with_multiprocessors(4), Cell::new(0));
         // Two sorts of four passes.
         let mut memory = scratch(&on, n, &Options::default()).unwrap();
-        let launches::Memory::Few(sorter) = &mut memory else { panic!("{n} keys are few") };
+        let launches::Way::Few(sorter) = &mut memory.way else { panic!("{n} keys are few") };
         sorter.epoch = LAST_EPOCH - unused - 7;
         let fresh = on.1.get();
         for run in 0..4 {

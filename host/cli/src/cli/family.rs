@@ -54,7 +54,7 @@ pub(super) fn command(family: &'static Family) -> Command {
         Arg::new("keys")
             .long("keys")
             .value_name("DISTRIBUTION")
-            .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
+            .help("Distribution of drawn elements: uniform, normal, range=K, timestamps, sorted, few, zipf, …")
             .value_parser(value_parser!(Distribution)),
         input,
         output_argument(),

@@ -40,7 +40,7 @@ fn of_family(family: &'static Family) -> Command {
         Arg::new("keys")
             .long("keys")
             .value_name("DISTRIBUTION")
-            .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
+            .help("Distribution of drawn elements: uniform, normal, range=K, timestamps, sorted, few, zipf, …")
             .value_parser(value_parser!(Distribution)),
         all::limit_argument(),
     ]);

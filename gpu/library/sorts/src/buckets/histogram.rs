@@ -1,8 +1,8 @@
 //! Launch 1: counts the keys of each bucket.
 
 use crate::msd::{
-    BYTES_SHARED, BYTES_STATIC, COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain, count_in_bytes,
-    count_top_bits, counts_in_bytes, static_shared,
+    BYTES_SHARED, BYTES_STATIC, COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain, TopBits, count_buckets,
+    count_in_bytes, counts_in_bytes, static_shared,
 };
 use simt::{Global, kernel};
 
@@ -35,7 +35,7 @@ pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
 pub fn radix_msd_skewed_histogram<W: Key, M: Mapping>(
     keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
 ) {
-    count_top_bits::<W, M>(keys, order, top_bits, histogram, zeroed, || true);
+    count_buckets::<W, M, _>(keys, order, top_bits, histogram, zeroed, || Some(TopBits::new(top_bits)));
 }
 
 /// [`radix_msd_skewed_histogram`] of [`BYTES_TOP_BITS`](crate::msd::BYTES_TOP_BITS).

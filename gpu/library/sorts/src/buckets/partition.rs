@@ -1,6 +1,6 @@
 //! Launches 3 and 4: moves the keys of each tile to their buckets.
 
-use crate::msd::{Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, TopDigit, move_tile, spread, tile_shared};
+use crate::msd::{Digit, Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, TopDigit, move_tile, spread, tile_shared};
 use simt::{Global, Scalar, grid, kernel, thread};
 
 /// Threads per block.
@@ -15,7 +15,7 @@ pub const fn partition_blocks<W: Key, M: Mapping>() -> u32 {
 }
 
 /// The same for wide blocks.
-const fn blocks_wide<W: Key, M: Mapping>() -> u32 {
+pub const fn partition_blocks_wide<W: Key, M: Mapping>() -> u32 {
     partition_blocks::<W, M>() / 2
 }
 
@@ -53,7 +53,7 @@ pub fn radix_msd_skewed_partition<W: Key, M: Mapping>(
 }
 
 /// [`radix_msd_skewed_partition`] in wide blocks.
-#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = blocks_wide::<W, M>(), instances(
+#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = partition_blocks_wide::<W, M>(), instances(
     radix_msd_skewed_partition_wide: <u32, Plain>,
     radix_msd_skewed_partition_wide_mapped: <u32, Mapped>,
     radix_msd_skewed_partition_wide_u64: <u64, Plain>,
@@ -77,7 +77,7 @@ fn partition<W: Key, M: Mapping, const THREADS: u32>(
     grid::let_next_start();
     Tables::new(THREADS, bits).clear();
     grid::wait_for_previous(); // cursors, tiles, and in the second partition the keys
-    partition_cleared::<W, M, THREADS>(input, output, order, shift, bits, cursors, spread_out, tiles);
+    partition_cleared::<W, M, THREADS>(input, output, order, TopDigit { shift, bits }, cursors, spread_out, tiles);
 }
 
 /// The work of a block of a partition once its counters are cleared and everything is there.
@@ -86,7 +86,7 @@ fn partition<W: Key, M: Mapping, const THREADS: u32>(
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub(in crate) fn partition_cleared<W: Key, M: Mapping, const THREADS: u32>(
-    input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
+    input: Global<W>, output: Global<W>, order: u32, digit: impl Digit<W>, cursors: Global<u32>, spread_out: u32,
     tiles: Global<u32>,
 ) {
     let in_tile = PACKS * W::PACK * THREADS;
@@ -99,7 +99,6 @@ pub(in crate) fn partition_cleared<W: Key, M: Mapping, const THREADS: u32>(
     if begin == end {
         return;
     }
-    let digit = TopDigit { shift, bits };
     let cursor = |bucket: u32| {
         let bucket = first_bucket + bucket;
         if spread_out != 0 { spread(bucket) } else { bucket }

@@ -10,10 +10,11 @@ use super::*;
 use crate::buckets::MAX_KEYS;
 use crate::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
 use crate::from_last::PASSES;
+use crate::learned::launches as learned;
 use crate::msd::{in_block_shared, tile_shared};
 use crate::msd_skewed::launches as msd_skewed;
 use crate::pass::PASS_SHARED;
-use rungs_common::keys::{self, UNSIGNED};
+use rungs_common::keys::{self, DESCENDING, FLOAT, UNSIGNED};
 use rungs_common::ladder::sort::{Keys, Sort, Width};
 use rungs_common::ladder::*;
 use rungs_radix::r7_onesweep::{HISTOGRAM_SHARED, radix_onesweep_histogram};
@@ -56,8 +57,29 @@ const SHARED: u32 = {
     if most > PASS_SHARED { most } else { PASS_SHARED }
 };
 
+/// From so many floats on, the sort goes by a learned map: their top bits do not spread them.
+const FLOATS: u32 = 1 << 20;
+
+/// Whether the keys of an order are floats.
+const fn is_float(order: u32) -> bool {
+    order & !DESCENDING == FLOAT
+}
+
+/// What a learned map takes to sort `n` keys, if floats go by it.
+fn for_floats<W: Key>(on: &dyn Launcher, n: u32) -> Result<Option<learned::Workspace>> {
+    let plan = if n < FLOATS { None } else { learned::Plan::new::<W>(n, on.device().shared_per_block) };
+    plan.map(|plan| learned::Workspace::new(on, plan)).transpose()
+}
+
 /// The scratch memory of a sort of keys of 32 bits.
-pub enum Memory {
+pub struct Memory {
+    /// For keys that are not floats, and for few.
+    pub way: Way,
+    learned: Option<learned::Workspace>,
+}
+
+/// Where keys of 32 bits go by their bits.
+pub enum Way {
     /// The keys fit a block.
     OneBlock,
     /// The device chooses the first digit or the last.
@@ -73,17 +95,29 @@ pub enum Memory {
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
 pub fn scratch(on: &dyn Launcher, n: u32, options: &Options) -> Result<Memory> {
-    if n <= ONE_BLOCK {
-        return Ok(Memory::OneBlock);
-    }
-    if n <= MOST {
-        return Ok(Memory::Few(Sorter::new(on, n)?));
-    }
-    if n <= MANY {
+    let way = if n <= ONE_BLOCK {
+        Way::OneBlock
+    } else if n <= MOST {
+        Way::Few(Sorter::new(on, n)?)
+    } else if n <= MANY {
         let many = Many::new(n, on.device().shared_per_block);
-        return Ok(Memory::Many(many_launches::Sorter::new(on, &many)?));
+        Way::Many(many_launches::Sorter::new(on, &many)?)
+    } else {
+        Way::Skewed(msd_skewed::scratch(on, n, options)?)
+    };
+    Ok(Memory { way, learned: for_floats::<u32>(on, n)? })
+}
+
+impl Way {
+    /// The memory for as many words as keys, if there is any.
+    fn keys(&self) -> Option<Global<u32>> {
+        match self {
+            Self::OneBlock => None,
+            Self::Few(sorter) => Some(sorter.keys.view()),
+            Self::Many(sorter) => Some(sorter.keys.view()),
+            Self::Skewed(memory) => Some(memory.keys.view()),
+        }
     }
-    Ok(Memory::Skewed(msd_skewed::scratch(on, n, options)?))
 }
 
 /// Sorts keys of 32 bits in place.
@@ -91,11 +125,15 @@ pub fn scratch(on: &dyn Launcher, n: u32, options: &Options) -> Result<Memory> {
 /// # Errors
 /// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
 pub fn sort(on: &dyn Launcher, keys: Keys<u32>, memory: &mut Memory) -> Result {
-    match memory {
-        Memory::OneBlock => one_block(on, keys),
-        Memory::Few(sorter) => sorter.sort(on, keys),
-        Memory::Many(sorter) => sorter.sort(on, keys),
-        Memory::Skewed(memory) => msd_skewed::sort(on, keys, memory),
+    let Memory { way, learned } = memory;
+    if let (true, Some(learned), Some(scratch)) = (is_float(keys.order), learned, way.keys()) {
+        return learned.sort(on, keys, scratch);
+    }
+    match way {
+        Way::OneBlock => one_block(on, keys),
+        Way::Few(sorter) => sorter.sort(on, keys),
+        Way::Many(sorter) => sorter.sort(on, keys),
+        Way::Skewed(memory) => msd_skewed::sort(on, keys, memory),
     }
 }
 
@@ -103,23 +141,31 @@ pub fn sort(on: &dyn Launcher, keys: Keys<u32>, memory: &mut Memory) -> Result {
 ///
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
-pub fn scratch_wide(on: &dyn Launcher, n: u32, options: &Options) -> Result<Option<msd_skewed::Scratched<u64>>> {
-    if n <= ONE_BLOCK { Ok(None) } else { msd_skewed::scratch(on, n, options).map(Some) }
+pub fn scratch_wide(on: &dyn Launcher, n: u32, options: &Options) -> Result<Wide> {
+    let skewed = if n <= ONE_BLOCK { None } else { Some(msd_skewed::scratch(on, n, options)?) };
+    Ok(Wide { skewed, learned: for_floats::<u64>(on, n)? })
+}
+
+/// The scratch memory of a sort of keys of 64 bits.
+pub struct Wide {
+    skewed: Option<msd_skewed::Scratched<u64>>,
+    learned: Option<learned::Workspace>,
 }
 
 /// Sorts keys of 64 bits in place. There is no choice for them: `onesweep` takes eight passes.
 ///
 /// # Errors
 /// As for [`sort`].
-pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, memory: &mut Option<msd_skewed::Scratched<u64>>) -> Result {
-    match memory {
-        None => one_block(on, keys),
-        Some(memory) => msd_skewed::sort(on, keys, memory),
+pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, Wide { skewed, learned }: &mut Wide) -> Result {
+    match (skewed, learned) {
+        (None, _) => one_block(on, keys),
+        (Some(memory), Some(learned)) if is_float(keys.order) => learned.sort(on, keys, memory.keys.view()),
+        (Some(memory), _) => msd_skewed::sort(on, keys, memory),
     }
 }
 
 /// Sorts keys that fit a block.
-fn one_block<W: Width + Key>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
+pub(crate) fn one_block<W: Width + Key>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
 where
     radix_either_one_block<W>: Kernel<Args = (Global<W>, u32)>,
 {

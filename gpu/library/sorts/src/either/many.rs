@@ -12,8 +12,8 @@ use crate::buckets::{partition_blocks, partition_cleared};
 use crate::digits::{BITS, DIGITS, clear_counters, count_cleared};
 use crate::from_last::{PASSES, Passes, REST_BLOCKS, Ways, all_passes};
 use crate::msd::{
-    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, clear_sample, count_top_bits, move_tile,
-    spread, tile_shared,
+    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, TopBits, TopDigit, clear_sample,
+    count_buckets, move_tile, spread, tile_shared,
 };
 use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, split, start_and_list};
 use crate::pass::{KeysOnly, PASS_SHARED, pass_tile};
@@ -39,13 +39,13 @@ pub fn radix_either_many_histogram<M: Mapping>(
     sample: Choice,
 ) {
     clear_sample();
-    count_top_bits::<u32, M>(keys, order, top_bits, histogram, zeroed, || {
+    count_buckets::<u32, M, _>(keys, order, top_bits, histogram, zeroed, || {
         let from_last = sample_goes_from_last::<M>(keys, order, top_bits, sample);
         // All blocks take the same sample, so one speaks for all.
         if thread::index_1d() == 0 {
             choice.set(SAMPLED, from_last as u32);
         }
-        !from_last
+        (!from_last).then(|| TopBits::new(top_bits))
     });
 }
 
@@ -106,8 +106,9 @@ pub fn radix_either_many_first<M: Mapping>(
     Tables::new(THREADS, first_bits).clear();
     grid::wait_for_previous(); // the choice, and the cursors or the counts
     if choice.get(FROM_LAST) == 0 {
-        let (shift, spread_out, all) = (u32::BITS - first_bits, (second_bits != 0) as u32, choice.slice(0, 0));
-        partition_cleared::<u32, M, THREADS>(from, to, order, shift, first_bits, cursors, spread_out, all);
+        let digit = TopDigit { shift: u32::BITS - first_bits, bits: first_bits };
+        let (spread_out, all) = ((second_bits != 0) as u32, choice.slice(0, 0));
+        partition_cleared::<u32, M, THREADS>(from, to, order, digit, cursors, spread_out, all);
     } else if thread::block_idx_x() < blocks {
         let order = if M::MAPS { order } else { UNSIGNED };
         clear_counters::<THREADS>(COUNT_SHARED);
@@ -134,8 +135,8 @@ pub fn radix_either_many_second<M: Mapping>(
     Tables::new(THREADS, BITS).clear(); // as many counters as the second partition has, or more
     grid::wait_for_previous(); // keys and cursors
     if choice.get(FROM_LAST) == 0 {
-        let shift = u32::BITS - first_bits - second_bits;
-        partition_cleared::<u32, Plain, THREADS>(scratch, keys, UNSIGNED, shift, second_bits, cursors, 0, tiles);
+        let digit = TopDigit { shift: u32::BITS - first_bits - second_bits, bits: second_bits };
+        partition_cleared::<u32, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
         return;
     }
     let (passes, begin) = (Passes(passes), thread::block_idx_x() * pass_tile::<u32>());

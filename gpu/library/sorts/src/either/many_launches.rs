@@ -46,7 +46,7 @@ pub struct Sorter {
     choice: Choice,
     limits: Limits,
     /// As many words as keys.
-    keys: Scratch<u32>,
+    pub(super) keys: Scratch<u32>,
     /// The arrays of `msd-buckets`; the histogram is zero before and after a sort.
     workspace: Scratch<u32>,
     /// A word for each tile and value of a digit.
@@ -104,7 +104,8 @@ impl Sorter {
         let histogram = memory.part(layout.histogram).slice(0, self.plan.buckets());
         let (starts, tiles) = (memory.part(layout.starts), memory.part(layout.tiles));
         let (first, second) = (memory.part(layout.first), memory.part(layout.second));
-        let numbers = Numbers { order, first_bits, second_bits, bucket_max: BUCKET_MAX, limits: self.limits };
+        let (common_bits, limits) = (self.plan.top_bits(), self.limits);
+        let numbers = Numbers { order, first_bits, second_bits, common_bits, bucket_max: BUCKET_MAX, limits };
 
         let top_bits = self.plan.top_bits();
         let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), COUNT_THREADS);

@@ -21,6 +21,9 @@
 //! result: each value is written as often as it was counted. The split goes on until no bit is left, so the launch that
 //! tallies is not needed.
 //!
+//! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. From 2²⁰ floats on,
+//! of either width, the launches are those of `learned`.
+//!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! chosen.
 //!
@@ -217,7 +220,7 @@ pub fn radix_either_second<M: Mapping>(
         }
         clear_counters(THREADS);
         let buckets = starts.slice(TOP * DIGITS, DIGITS + 1);
-        let (.., outcome) = sort_cleared::<u32, M, THREADS>(from, to, step.order, buckets, BITS);
+        let (.., outcome) = sort_cleared::<u32, M, true, THREADS>(from, to, step.order, buckets, BITS);
         if outcome != Outcome::Sorted && thread::thread_idx_x() == 0 {
             let i = control.fetch_add(HOW_MANY, 1, Relaxed, Scope::Device);
             let in_output = ((outcome == Outcome::InOutput) as u32) << 31;

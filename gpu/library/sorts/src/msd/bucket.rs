@@ -18,13 +18,13 @@ pub const fn bucket_sort_blocks<W: Key>(large: bool) -> u32 {
 }
 
 /// Sorts bucket b, keys `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, by all threads of
-/// block b, and zeroes `histogram[b]`. The keys share the top bits, `top_bits` of them.
+/// block b, and zeroes `histogram[b]`. `SAME`: the keys share the top bits, `top_bits` of them.
 ///
 /// Returns where the bucket starts and ends, and what became of it: a bucket that is too large is untouched.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_bucket<W: Key, M: Mapping, const THREADS: u32>(
+pub fn sort_bucket<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32, histogram: Global<u32>,
 ) -> (u32, u32, Outcome) {
     grid::let_next_start();
@@ -33,14 +33,14 @@ pub fn sort_bucket<W: Key, M: Mapping, const THREADS: u32>(
     if thread::thread_idx_x() == 0 {
         histogram.set(thread::block_idx_x(), 0);
     }
-    sort_cleared::<W, M, THREADS>(input, output, order, starts, top_bits)
+    sort_cleared::<W, M, SAME, THREADS>(input, output, order, starts, top_bits)
 }
 
 /// [`sort_bucket`] once the keys are there and the counters are cleared.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_cleared<W: Key, M: Mapping, const THREADS: u32>(
+pub fn sort_cleared<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32,
 ) -> (u32, u32, Outcome) {
     let b = thread::block_idx_x();
@@ -51,5 +51,5 @@ pub fn sort_cleared<W: Key, M: Mapping, const THREADS: u32>(
     if end - start > in_block_most(THREADS) {
         return (start, end, Outcome::Untouched);
     }
-    (start, end, sort_in_block::<W, M, true, THREADS>(input, output, order, start, end, top_bits))
+    (start, end, sort_in_block::<W, M, SAME, THREADS>(input, output, order, start, end, top_bits))
 }

@@ -23,29 +23,63 @@ shared!(RELIEVED: [u32; NOTES]);
 /// Bytes of static shared memory.
 pub const COUNT_STATIC: u32 = 4 * NOTES + 2 * 16;
 
-/// Adds the number of keys with each value of the top bits to `histogram`, which was zero. All threads of the grid call
-/// it, in blocks of [`COUNT_THREADS`] with `counters` of 16 bits, one per value. `zeroed`: words that the first block
-/// sets to zero for later kernels. `go_on` is called once the grid before has ended; if it returns false, the same for
-/// all threads of a block, nothing is counted.
+/// How a count finds the bucket of a key.
+pub trait Buckets<W>: Copy {
+    /// The number of the key's bucket.
+    fn bucket(self, key: W) -> u32;
+    /// The same in a form that hides from the compiler that it is the same.
+    fn hidden(self) -> Self;
+}
+
+/// Buckets by the top bits.
+#[derive(Clone, Copy)]
+pub struct TopBits {
+    shift: u32,
+}
+
+impl TopBits {
+    /// So many of them, at least one.
+    #[inline(always)]
+    pub fn new(bits: u32) -> Self {
+        Self { shift: 32 - bits }
+    }
+}
+
+impl<W: Key> Buckets<W> for TopBits {
+    #[inline(always)]
+    fn bucket(self, key: W) -> u32 {
+        key.top() >> self.shift
+    }
+
+    #[inline(always)]
+    fn hidden(self) -> Self {
+        Self { shift: opaque(self.shift) }
+    }
+}
+
+/// Adds the number of keys of each of `1 << bits` buckets to `histogram`, which was zero. All threads of the grid call
+/// it, in blocks of [`COUNT_THREADS`] with counters of 16 bits, one per bucket, in dynamic shared memory. `zeroed`:
+/// words that the first block sets to zero for later kernels. `find` is called once the grid before has ended and says
+/// how buckets are found; if it returns `None`, the same for all threads of a block, nothing is counted.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn count_top_bits<W: Key, M: Mapping>(
-    keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
-    go_on: impl FnOnce() -> bool,
+pub fn count_buckets<W: Key, M: Mapping, B: Buckets<W>>(
+    keys: Global<W>, order: u32, bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
+    find: impl FnOnce() -> Option<B>,
 ) {
     let t = thread::thread_idx_x();
-    let counters = Shared::<u32>::dynamic(0, 1 << (top_bits - 1));
+    let counters = Shared::<u32>::dynamic(0, 1 << (bits - 1));
     grid::let_next_start();
     clear(counters);
     grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
     if thread::block_idx_x() == 0 && t < zeroed.len() {
         zeroed.set(t, 0);
     }
-    if !go_on() {
+    let Some(buckets) = find() else {
         return;
-    }
-    count_rest::<W, M>(keys, order, top_bits, histogram);
+    };
+    count_rest::<W, M>(keys, order, buckets, histogram);
     let packs = keys.len() / W::PACK;
     // In rounds as long as the notes allow, nearly always one; after an overflow in rounds too short for another one.
     let (block, stride) = (thread::block_idx_x() * COUNT_THREADS, thread::grid_threads_1d());
@@ -58,7 +92,7 @@ pub fn count_top_bits<W: Key, M: Mapping>(
         }
         thread::sync_threads(); // every counter is zero before the first key is counted
         let end = packs.min(first.saturating_add(round));
-        let mine = count_keys::<W, M>(keys, order, top_bits, Halves(counters), first + block + t, end);
+        let mine = count_keys::<W, M>(keys, order, buckets, Halves(counters), first + block + t, end);
         thread::sync_threads(); // every key is counted before counters are read
         let noted = NOTED::view().get(0);
         let found = each_word(counters, |_, pair| halves(pair)[0] + halves(pair)[1]);
@@ -118,11 +152,14 @@ pub(super) fn noted() -> Option<u32> {
 
 /// Counts the last keys, fewer than a pack, in global memory.
 #[inline(always)]
-pub(super) fn count_rest<W: Key, M: Mapping>(keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>) {
+#[rustfmt::skip]
+pub(super) fn count_rest<W: Key, M: Mapping>(
+    keys: Global<W>, order: u32, buckets: impl Buckets<W>, histogram: Global<u32>,
+) {
     let packs = keys.len() / W::PACK;
     if thread::index_1d() < keys.len() - packs * W::PACK {
         let rest = packs * W::PACK + thread::index_1d();
-        let bucket = M::encode(keys.get(rest), order).top() >> (32 - top_bits);
+        let bucket = buckets.bucket(M::encode(keys.get(rest), order));
         histogram.fetch_add(bucket, 1, Relaxed, Scope::Device);
     }
 }
@@ -154,10 +191,8 @@ pub(super) fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u
 #[inline(always)]
 #[rustfmt::skip]
 fn count_keys<W: Key, M: Mapping>(
-    keys: Global<W>, order: u32, top_bits: u32, counters: Halves, first: u32, end: u32,
+    keys: Global<W>, order: u32, buckets: impl Buckets<W>, counters: Halves, first: u32, end: u32,
 ) -> u32 {
-    let shift = 32 - top_bits;
-    let bucket = |shift: u32, word: W| word.top() >> shift;
     let stride = thread::grid_threads_1d();
     let (mut i, mut hot) = (first, 0);
     // Whole warps go round together, because the warp votes inside. The sums stay far below 2³²: there are at most 2³¹
@@ -167,25 +202,25 @@ fn count_keys<W: Key, M: Mapping>(
         // Not the read-only path: the grid before may still have been writing when this one started.
         unroll::<{ IN_FLIGHT as usize }>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * stride));
         unroll::<{ IN_FLIGHT as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
-        let sample = bucket(shift, packs[0].as_ref()[0]);
+        let sample = buckets.bucket(packs[0].as_ref()[0]);
         // A counter that is far up may overflow.
         if is_crowd(hot, sample) || warp::any(warp::FULL, counters.peek(sample) >= RELIEF / 2) {
-            let shift = opaque(shift); // or the buckets are computed before the branch, which takes 16 more registers
+            let buckets = buckets.hidden(); // or they are computed before the branch, which takes 16 more registers
             unroll::<{ IN_FLIGHT as usize }>(|p| {
-                let mut buckets = [0; 4];
-                each::<W>(packs[p], |j, word| buckets[j] = bucket(shift, word));
-                counters.add_crowded(&mut hot, buckets, W::PACK as usize, RELIEF, |bucket| {
+                let mut bins = [0; 4];
+                each::<W>(packs[p], |j, word| bins[j] = buckets.bucket(word));
+                counters.add_crowded(&mut hot, bins, W::PACK as usize, RELIEF, |bucket| {
                     let note = NOTED::view().fetch_add(0, 1, Relaxed, Scope::Block);
                     RELIEVED::view().set(note, bucket);
                 });
             });
         } else {
-            unroll::<{ IN_FLIGHT as usize }>(|p| each::<W>(packs[p], |_, word| counters.add(bucket(shift, word))));
+            unroll::<{ IN_FLIGHT as usize }>(|p| each::<W>(packs[p], |_, word| counters.add(buckets.bucket(word))));
         }
         i += IN_FLIGHT * stride;
     }
     while i < end {
-        each::<W>(encoded::<W, M>(keys.get_pack_streaming(i), order), |_, word| counters.add(bucket(shift, word)));
+        each::<W>(encoded::<W, M>(keys.get_pack_streaming(i), order), |_, word| counters.add(buckets.bucket(word)));
         i += stride;
     }
     end.saturating_sub(first).div_ceil(stride) * W::PACK

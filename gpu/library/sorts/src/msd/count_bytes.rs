@@ -6,8 +6,8 @@
 //! the round, and all after it, in 16-bit counters, first one half of the values, then the other.
 
 use super::count::{
-    COUNT_STATIC, COUNT_THREADS, IN_FLIGHT, NOTES, clear, count_rest, each, each_word, encoded, forget_notes, note,
-    noted,
+    COUNT_STATIC, COUNT_THREADS, IN_FLIGHT, NOTES, TopBits, clear, count_rest, each, each_word, encoded, forget_notes,
+    note, noted,
 };
 use super::halves::{Halves, RELIEF, halves, is_crowd};
 use super::{Key, Mapping};
@@ -65,7 +65,7 @@ fn add<W: Key>(counters: Shared<u32>, key: W) {
 }
 
 /// Adds the number of keys with each value of [`BYTES_TOP_BITS`] to `histogram`, as
-/// [`count_top_bits`](super::count_top_bits) does with fewer.
+/// [`count_buckets`](super::count_buckets) does with fewer.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
@@ -84,7 +84,7 @@ pub fn count_in_bytes<W: Key, M: Mapping>(
     if thread::block_idx_x() == 0 && t < zeroed.len() {
         zeroed.set(t, 0);
     }
-    count_rest::<W, M>(keys, order, BYTES_TOP_BITS, histogram);
+    count_rest::<W, M>(keys, order, TopBits::new(BYTES_TOP_BITS), histogram);
     let packs = keys.len() / W::PACK;
     let (block, stride) = (thread::block_idx_x() * COUNT_THREADS, thread::grid_threads_1d());
     let round = stride * (ROUND / (COUNT_THREADS * W::PACK));

@@ -17,6 +17,11 @@ const FULL_ROWS: u32 = 10;
 /// after the second round.
 const CROWD: u32 = 12;
 
+/// Keys that are not given up are merged after so many rounds, or after the second one if more than one in so many
+/// threads has keys that are not in order.
+const ROUNDS: u32 = 6;
+const UNSORTED: u32 = 3;
+
 /// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
 pub const SAMPLED_WARP: u32 = 3;
 
@@ -77,12 +82,12 @@ shared!(DIFFER: [u32; 2]);
 /// threads of the block call it.
 ///
 /// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
-/// finds out how many top bits are the same, and always sorts.
+/// spreads its keys between the least and the greatest of them, and always sorts.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
 pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
-    input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, mut shift: u32,
+    input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, shift: u32,
 ) -> Outcome {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
@@ -116,25 +121,48 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
             keys[i] = window.get_streaming(i as u32 * THREADS);
         });
     }
+    let mut spread = Spread { least: W::from_bits(0), shift: 0, scale: 0 };
     if !SAME {
-        let first = input.get(start);
-        let mut differ = 0;
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { differ |= keys[i].bits() ^ first.bits() });
-        shift = same_bits::<W>(differ);
+        let (mut least, mut greatest) = (W::LARGEST, W::from_bits(0));
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+            least = least.min(keys[i]);
+            greatest = greatest.max(keys[i]);
+        });
+        // The barrier inside is behind the zeroes of all counters.
+        (least, greatest) = extremes::<W>(least, greatest, slots, THREADS / warp::WARP);
+        if least == greatest {
+            let (window, u) = (row(output), opaque(t));
+            unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+                window.set(i as u32 * THREADS, M::decode(least, order));
+            });
+            return Outcome::Sorted;
+        }
+        spread = Spread::between(least, greatest, 2 * words);
     }
-    // The counter word is chosen by the bits after the next one, the half by the next one.
-    let next_bits = |key: W| if SAME { key.top() << shift } else { key.after(shift) };
-    let counter = |key: W| counters.slice(mul_hi(next_bits(key) << 1, words), 1);
-    let in_upper_half = |key: W| (next_bits(key) as i32) < 0;
-    let add = |key: W, upper: bool| counter(key).fetch_add(0, if upper { 1 << 16 } else { 1 }, Relaxed, Scope::Block);
+    // With the same top bits, the word of the counter is chosen by the bits after the next one, the half by the next
+    // one. The counters of upper halves come after all those of lower halves.
+    let next_bits = |key: W| key.top() << shift;
+    let word_and_half = |key: W| {
+        if SAME {
+            (mul_hi(next_bits(key) << 1, words), (next_bits(key) as i32) < 0)
+        } else {
+            let place = spread.place(key);
+            if place >= words { (place - words, true) } else { (place, false) }
+        }
+    };
+    let add = |key: W| {
+        let (word, upper) = word_and_half(key);
+        let before = counters.slice(word, 1).fetch_add(0, if upper { 1 << 16 } else { 1 }, Relaxed, Scope::Block);
+        if upper { before >> 16 } else { before & 0xffff }
+    };
 
     let mut crowded = false;
-    if w == SAMPLED_WARP && (t | 31) + THREADS < filled {
-        let like_first = warp::shuffle(warp::FULL, counter(keys[1]).address(), 0) == counter(keys[1]).address();
-        crowded = warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
+    if SAME && w == SAMPLED_WARP && (t | 31) + THREADS < filled {
+        let (word, _) = word_and_half(keys[1]);
+        crowded = warp::ballot(warp::FULL, warp::shuffle(warp::FULL, word, 0) == word).count_ones() >= CROWD;
     }
     // The counters are zero before the first key is counted.
-    if thread::sync_threads_or(crowded && SAME) {
+    if SAME && thread::sync_threads_or(crowded) {
         // Atomics on few counters would wait for each other. Keys that are all equal are in order already.
         let (key, u) = (input.get(start), opaque(t));
         let mut differ = false;
@@ -150,28 +178,23 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     }
     let u = opaque(t);
     if full {
-        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) { add(keys[i], in_upper_half(keys[i])); });
+        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) { add(keys[i]); });
     } else {
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { add(keys[i], in_upper_half(keys[i])); });
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { add(keys[i]); });
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
     start_counters(sums, THREADS);
-    let place_of = |key: W| {
-        let upper = in_upper_half(key);
-        let before = add(key, upper);
-        if upper { before >> 16 } else { before & 0xffff }
-    };
     let u = opaque(t);
     if full {
         unroll::<{ ITEMS as usize / GROUP }>(|g| {
             // All places of a group are requested before the first is used.
             let mut places = [0; GROUP];
-            each_of(g, |j, i| if sure(i) || is_ours(u, i) { places[j] = place_of(keys[i]) });
+            each_of(g, |j, i| if sure(i) || is_ours(u, i) { places[j] = add(keys[i]) });
             each_of(g, |j, i| if sure(i) || is_ours(u, i) { slots.set(places[j], keys[i]) });
         });
     } else {
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { slots.set(place_of(keys[i]), keys[i]) });
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { slots.set(add(keys[i]), keys[i]) });
     }
     let mut i = count + t;
     while i < in_slots {
@@ -182,7 +205,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
 
     // The keys are nearly sorted: only keys that share a counter may be out of order, and those are neighbours. Sort
     // runs of 12, then merge across the seams, until all keys are in order.
-    let mut is_first_round = true;
+    let mut round = 0;
     loop {
         sort_own::<W>(own_slots, &mut keys);
         thread::sync_threads(); // all runs are sorted before the lower half of the next one is read
@@ -204,10 +227,12 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
             let i = i as u32 * THREADS;
             window.set(i, M::decode(slots.get(i + t - skip), order));
         });
-        if thread::sync_threads_count(unsorted) == 0 {
+        let unsorted = thread::sync_threads_count(unsorted);
+        if unsorted == 0 {
             return Outcome::Sorted;
         }
-        if !SAME {
+        round += 1;
+        if !SAME && (round == ROUNDS || round > 1 && unsorted > THREADS / UNSORTED) {
             sort_own::<W>(own_slots, &mut keys);
             thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
             merge_runs::<W>(slots, THREADS);
@@ -218,7 +243,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
             });
             return Outcome::Sorted;
         }
-        if !is_first_round {
+        if SAME && round > 1 {
             // Not mapped back: the keys are not in their final order.
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
                 let i = i as u32 * THREADS;
@@ -226,7 +251,6 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
             });
             return Outcome::InOutput;
         }
-        is_first_round = false;
     }
 }
 
@@ -258,14 +282,47 @@ pub fn start_counters(sums: Shared<u32>, threads: u32) {
     thread::sync_threads(); // counters hold places before keys are placed
 }
 
-/// The number of top bits that all keys of the block share. `differ`: the bits in which the keys of this thread differ
-/// from one key of the block.
+/// How keys are spread over counters: evenly between the least and the greatest key.
+#[derive(Clone, Copy)]
+struct Spread<W> {
+    least: W,
+    shift: u32,
+    scale: u32,
+}
+
+impl<W: Key> Spread<W> {
+    /// Over `counters` counters, at most 2¹⁵.
+    #[inline(always)]
+    fn between(least: W, greatest: W, counters: u32) -> Self {
+        let shift = (greatest.bits() - least.bits() | 1).leading_zeros() - (64 - 32 * W::HALVES);
+        // Between 2³¹ and 2³², so the scale is below 2¹⁶. It is made smaller by more than the error of the division,
+        // so that the greatest key stays below the number of counters.
+        let width = greatest.above(least, shift);
+        let scale = (counters as f32 * (4294967296.0 * 0.9999) / width as f32) as u32;
+        Self { least, shift, scale }
+    }
+
+    #[inline(always)]
+    fn place(self, key: W) -> u32 {
+        mul_hi(key.above(self.least, self.shift), self.scale)
+    }
+}
+
+/// The least and the greatest key of a block of `warps` warps, by those of each thread. `slots`: memory for 64 keys. Has
+/// a barrier.
 #[inline(always)]
 #[track_caller]
-fn same_bits<W: Key>(differ: u64) -> u32 {
-    let all = differing_bits::<W>(differ);
-    // Without a difference any shift will do.
-    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
+pub fn extremes<W: Key>(least: W, greatest: W, slots: Shared<W>, warps: u32) -> (W, W) {
+    let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
+    let not = |key: W| W::from_bits(!key.bits());
+    let (least, greatest) = (least.least_of_warp(), not(greatest).least_of_warp());
+    if lane == 0 {
+        slots.set(w, least);
+        slots.set(warp::WARP + w, greatest);
+    }
+    thread::sync_threads(); // every warp's extremes are there before they are compared
+    let of = lane.min(warps - 1);
+    (slots.get(of).least_of_warp(), not(slots.get(warp::WARP + of).least_of_warp()))
 }
 
 /// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.

@@ -2,7 +2,7 @@
 
 use crate::steps::Digits;
 use rungs_common::keys::Word;
-use simt::{Scalar, Shared, unroll};
+use simt::{Scalar, Shared, unroll, warp};
 
 /// A word that is sorted.
 pub trait Key: Digits {
@@ -14,8 +14,12 @@ pub trait Key: Digits {
     fn bits(self) -> u64;
     /// The inverse of [`Key::bits`].
     fn from_bits(bits: u64) -> Self;
-    /// The 32 bits below the top `shift` bits.
-    fn after(self, shift: u32) -> u32;
+    /// How far the word is above `least`, shifted left by `shift`, fewer than 32 or 64: the top 32 bits.
+    fn above(self, least: Self, shift: u32) -> u32;
+    /// The sum, modulo 2³² or 2⁶⁴.
+    fn plus(self, other: Self) -> Self;
+    /// The least of the words of a warp, in all lanes.
+    fn least_of_warp(self) -> Self;
     /// The `bits` bits from bit `shift` on; they may lie across the halves.
     fn digit_at(self, shift: u32, bits: u32) -> u32;
     /// Copies slots `at` and `at + 1` to elements `to` and `to + 1` in one access. `at` is even.
@@ -42,8 +46,19 @@ impl Key for u32 {
     }
 
     #[inline(always)]
-    fn after(self, shift: u32) -> u32 {
-        self << shift
+    fn above(self, least: Self, shift: u32) -> u32 {
+        self.wrapping_sub(least) << shift
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn least_of_warp(self) -> Self {
+        warp::reduce_min(warp::FULL, self)
     }
 
     #[inline(always)]
@@ -92,8 +107,21 @@ impl Key for u64 {
     }
 
     #[inline(always)]
-    fn after(self, shift: u32) -> u32 {
-        ((self << shift) >> 32) as u32
+    fn above(self, least: Self, shift: u32) -> u32 {
+        ((self.wrapping_sub(least) << shift) >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn least_of_warp(self) -> Self {
+        let high = warp::reduce_min(warp::FULL, self.top());
+        let low = warp::reduce_min(warp::FULL, if self.top() == high { self as u32 } else { u32::MAX });
+        (high as u64) << 32 | low as u64
     }
 
     #[inline(always)]

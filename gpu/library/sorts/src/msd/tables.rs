@@ -30,6 +30,13 @@ pub trait Digit<W>: Copy {
     fn bits(self) -> u32;
     /// The number of the key's bucket times `1 << log2`.
     fn scaled(self, key: W, log2: u32) -> u32;
+
+    /// Whether a tile notes the buckets of its keys rather than find them twice while the keys are in registers. They
+    /// then have at most eight bits.
+    #[inline(always)]
+    fn is_noted(self) -> bool {
+        false
+    }
 }
 
 /// Bytes of dynamic shared memory per tile: its keys, the counters, one offset per bucket, one sum per warp.
@@ -79,6 +86,13 @@ impl Tables {
         let log2 = copies_log2(self.bits);
         let copy = (warp::lane_id() & ((1 << log2) - 1)) * 4;
         self.counters.cast::<u8>().slice(digit.scaled(key, log2 + 2) | copy, 4).cast()
+    }
+
+    /// The counter for a key of this lane in a bucket.
+    #[inline(always)]
+    pub fn counter_of(self, bucket: u32) -> Shared<u32> {
+        let log2 = copies_log2(self.bits);
+        self.counters.slice((bucket << log2) | (warp::lane_id() & ((1 << log2) - 1)), 1)
     }
 
     /// The difference between the places of a key in the output and in the tile.

@@ -58,9 +58,18 @@ pub fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
     thread::sync_threads(); // the counters are zero before the first key is counted
     // A full tile has all keys in registers and needs no bounds check, which would double the instructions. Other tiles
     // read their keys twice, one pack at a time.
+    let mut notes = [0; PACKS as usize]; // the buckets of a pack's keys, a byte each
     if full {
         each_key::<W>(|p, j| {
-            tables.counter(keys[p].as_ref()[j], digit).fetch_add(0, 1, Relaxed, Scope::Block);
+            let key = keys[p].as_ref()[j];
+            let counter = if digit.is_noted() {
+                let bucket = digit.scaled(key, 0);
+                notes[p] |= bucket << (8 * j);
+                tables.counter_of(bucket)
+            } else {
+                tables.counter(key, digit)
+            };
+            counter.fetch_add(0, 1, Relaxed, Scope::Block);
         });
     } else {
         each_slowly::<W, M, THREADS>(input, order, tile, |key| {
@@ -75,7 +84,12 @@ pub fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
             // All places of a pack are requested before the first is used.
             let mut places = [0; 4];
             each_in_pack::<W>(|j| {
-                places[j] = tables.counter(keys[p].as_ref()[j], digit).fetch_add(0, 1, Relaxed, Scope::Block);
+                let counter = if digit.is_noted() {
+                    tables.counter_of(notes[p] >> (8 * j) & 0xff)
+                } else {
+                    tables.counter(keys[p].as_ref()[j], digit)
+                };
+                places[j] = counter.fetch_add(0, 1, Relaxed, Scope::Block);
             });
             each_in_pack::<W>(|j| sorted.set(places[j], keys[p].as_ref()[j]));
         });

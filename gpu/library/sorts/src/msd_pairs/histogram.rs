@@ -2,8 +2,8 @@
 
 use super::go_by_digits;
 use crate::msd::{
-    COUNT_STATIC, COUNT_THREADS, Mapped, Mapping, Plain, SAMPLE_STATIC, clear_sample, count_top_bits, static_shared,
-    take_sample,
+    COUNT_STATIC, COUNT_THREADS, Mapped, Mapping, Plain, SAMPLE_STATIC, TopBits, clear_sample, count_buckets,
+    static_shared, take_sample,
 };
 use simt::{Global, kernel, thread};
 
@@ -28,13 +28,13 @@ pub fn radix_msd_pairs_histogram<M: Mapping>(
     keys: Global<u32>, order: u32, top_bits: u32, histogram: Global<u32>, control: Global<u32>, sort: u32,
 ) {
     clear_sample();
-    count_top_bits::<u32, M>(keys, order, top_bits, histogram, control.slice(0, 0), || {
+    count_buckets::<u32, M, _>(keys, order, top_bits, histogram, control.slice(0, 0), || {
         let skewed = is_skewed::<M>(keys, order, top_bits);
         // All blocks take the same sample, so one speaks for all.
         if skewed && thread::index_1d() == 0 {
             go_by_digits(control, sort);
         }
-        !skewed
+        (!skewed).then(|| TopBits::new(top_bits))
     });
 }
 

@@ -43,7 +43,7 @@ pub struct Scratched<W> {
     plan: Plan,
     /// Its histogram is zero before and after a sort.
     workspace: Scratch<u32>,
-    keys: Scratch<W>,
+    pub(crate) keys: Scratch<W>,
 }
 
 /// The scratch memory to sort `n` keys.
@@ -125,6 +125,12 @@ pub trait Sort: buckets::Sort {
         on: &dyn Launcher, arrays: Arrays<Self>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
         numbers: Numbers,
     ) -> Result;
+
+    /// Launches 6 to 8: sorts what the bucket sort has put on the lists, without the tally where no bit can be tallied.
+    ///
+    /// # Errors
+    /// Whatever a launch fails with.
+    fn sort_lists(on: &dyn Launcher, arrays: Arrays<Self>, lists: Global<u32>, numbers: Numbers) -> Result;
 }
 
 macro_rules! sorts {
@@ -139,7 +145,9 @@ macro_rules! sorts {
                     return Ok(());
                 }
                 let (layout, bucket_max) = (plan.buckets.layout(), bucket_max(plan.large));
-                let numbers = Numbers { order, first_bits, second_bits, bucket_max, limits: plan.limits };
+                let common_bits = first_bits + second_bits;
+                let limits = plan.limits;
+                let numbers = Numbers { order, first_bits, second_bits, common_bits, bucket_max, limits };
                 let lists = memory.part((layout.words, plan.list_words));
                 let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
                 let (first, second, tiles) =
@@ -164,8 +172,8 @@ macro_rules! sorts {
                 on: &dyn Launcher, arrays: Arrays<Self>, starts: Global<u32>, histogram: Global<u32>,
                 lists: Global<u32>, numbers: Numbers,
             ) -> Result {
-                let Arrays { scratch, output } = arrays;
-                let (n, multiprocessors, large) = (output.len(), on.device().multiprocessors, numbers.takes_large());
+                let output = arrays.output;
+                let large = numbers.takes_large();
                 let geometry = Geometry::linear(histogram.len(), bucket_sort_threads(large));
                 let geometry = geometry.shared(bucket_sort_shared::<$word>(large));
                 let args = (arrays.of(numbers.array()), output, starts, histogram, lists, numbers);
@@ -174,14 +182,21 @@ macro_rules! sorts {
                 } else {
                     launch!(on, radix_msd_skewed_bucket_sort<$word>, numbers.order, geometry, args);
                 }
+                Self::sort_lists(on, arrays, lists, numbers)
+            }
 
+            fn sort_lists(on: &dyn Launcher, arrays: Arrays<Self>, lists: Global<u32>, numbers: Numbers) -> Result {
+                let Arrays { scratch, output } = arrays;
+                let (n, multiprocessors) = (output.len(), on.device().multiprocessors);
                 let args = (scratch, output, lists, numbers);
                 let blocks = split_blocks(n, partition_tile::<$word>(false), multiprocessors);
                 let geometry = Geometry::linear(blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
                 on.launch(radix_msd_skewed_split::<$word>::default(), geometry, args)?;
-                let geometry = Geometry::linear(tally_blocks(n, multiprocessors), TALLY_THREADS);
-                let geometry = geometry.shared(tally_shared(numbers.limits.tally_bits)).overlapping();
-                on.launch(radix_msd_skewed_tally::<$word>::default(), geometry, args)?;
+                if numbers.limits.tally_bits != 0 {
+                    let geometry = Geometry::linear(tally_blocks(n, multiprocessors), TALLY_THREADS);
+                    let geometry = geometry.shared(tally_shared(numbers.limits.tally_bits)).overlapping();
+                    on.launch(radix_msd_skewed_tally::<$word>::default(), geometry, args)?;
+                }
                 let geometry = Geometry::linear(groups_blocks(n, multiprocessors), GROUPS_THREADS);
                 let geometry = geometry.shared(groups_shared::<$word>()).overlapping();
                 on.launch(radix_msd_skewed_groups::<$word>::default(), geometry, args)

@@ -41,6 +41,8 @@ pub struct Numbers {
     pub first_bits: u32,
     /// Bits of the second partition; 0 if there is none.
     pub second_bits: u32,
+    /// Top bits that all keys of a bucket share.
+    pub common_bits: u32,
     /// Most keys of a bucket that the bucket sort takes.
     pub bucket_max: u32,
     /// What can be tallied, and how keys are split until then.

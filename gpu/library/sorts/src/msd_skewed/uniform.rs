@@ -88,7 +88,7 @@ fn bucket_sort<W: Key, M: Mapping, const THREADS: u32>(
     numbers: Numbers,
 ) {
     let (start, end, outcome) =
-        sort_bucket::<W, M, THREADS>(input, output, numbers.order, starts, numbers.top_bits(), histogram);
+        sort_bucket::<W, M, true, THREADS>(input, output, numbers.order, starts, numbers.common_bits, histogram);
     if outcome == Outcome::Sorted || end - start > in_block_most(THREADS) {
         return; // what is too large is on the lists
     }
@@ -118,15 +118,9 @@ impl Numbers {
         self.bucket_max > BUCKET_MAX
     }
 
-    /// Top bits that buckets are told apart by.
-    #[inline(always)]
-    fn top_bits(self) -> u32 {
-        self.first_bits + self.second_bits
-    }
-
-    /// Bits below the top ones: the keys of a bucket may differ in all of them.
+    /// Bits below those that the keys of a bucket share: they may differ in all of them.
     #[inline(always)]
     fn left<W: Key>(self) -> u32 {
-        32 * W::HALVES - self.top_bits()
+        32 * W::HALVES - self.common_bits
     }
 }

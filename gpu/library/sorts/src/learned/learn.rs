@@ -1,0 +1,217 @@
+//! Launch 1: learns the map from a sample of the keys.
+//!
+//! The slices need a range, and the table needs the counts of all blocks. Every block finds the same range from the
+//! same few keys, so no block waits for another. Each block then counts a sample of its own by slices, and the last
+//! block to end turns the counts of all into the table.
+
+use super::map::{NUMBER_BITS, Range, SLICES, Span, write_range};
+use crate::msd::{Key, Mapped, Mapping, Plain, clear_packs, each_in_pack, extremes};
+use crate::steps::block_scan;
+use simt::atomic::{self, Order, Order::Relaxed, Scope};
+use simt::math::mul_hi;
+use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
+
+/// Threads per block.
+pub const LEARN_THREADS: u32 = 1024;
+const WARPS: u32 = LEARN_THREADS / warp::WARP;
+
+/// 16-byte loads per thread for the range.
+const RANGE_PACKS: usize = 4;
+/// 16-byte loads per thread for the sample.
+const SAMPLE_PACKS: usize = 2;
+
+/// A span is wider than the keys that it is found from, by their width shifted right by this at either end.
+const MARGIN: u32 = 5;
+
+/// About so many numbers are wanted, of 2¹⁶: a slice may get one more than its share.
+pub const ABOUT: u32 = 15 << (NUMBER_BITS - 4);
+/// A slice gets a number more from this share of a number on.
+const LEAST_SHARE: f32 = 0.15;
+/// The share of a number grows by this factor while there are too many of them.
+const GROWTH: f32 = 1.05;
+
+/// Keys of 32 bits that a block samples.
+#[cfg(not(target_os = "cuda"))]
+const BLOCK_SAMPLE: u32 = LEARN_THREADS * 4 * SAMPLE_PACKS as u32;
+
+/// From so many keys on, there are so many blocks. The more buckets, the more samples it takes to make them even.
+#[cfg(not(target_os = "cuda"))]
+const BLOCKS: [(u32, u32); 3] = [(1 << 26, 64), (1 << 22, 32), (0, 8)];
+
+/// Blocks.
+#[cfg(not(target_os = "cuda"))]
+pub fn learn_blocks(n: u32) -> u32 {
+    let (_, blocks) = BLOCKS.into_iter().find(|&(from, _)| n >= from).unwrap_or_default();
+    blocks.min(n.div_ceil(BLOCK_SAMPLE))
+}
+
+/// Words of the counts: one for each slice, and how many blocks are done.
+pub const COUNT_WORDS: u32 = SLICES + 4;
+
+shared!(COUNTS: [u32; SLICES]);
+shared!(LOW: [u64; 2 * warp::WARP]);
+shared!(HIGH: [u64; 2 * warp::WARP]);
+shared!(SUMS: [u32; 2 * WARPS]);
+
+/// Learns the `map` of the keys. `counts`: [`COUNT_WORDS`], zero before and after.
+#[kernel(max_threads = LEARN_THREADS, min_blocks = 1, instances(
+    radix_learned_map: <u32, Plain>,
+    radix_learned_map_mapped: <u32, Mapped>,
+    radix_learned_map_u64: <u64, Plain>,
+    radix_learned_map_u64_mapped: <u64, Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_learned_map<W: Key, M: Mapping>(
+    keys: Global<W>, order: u32, counts: Global<u32>, map: Global<u32>,
+) {
+    let (t, own) = (thread::thread_idx_x(), COUNTS::view());
+    grid::let_next_start();
+    clear_packs::<LEARN_THREADS>(own);
+    grid::wait_for_previous(); // keys, and the sort before is done with counts and map
+    // Multiples of the golden ratio: they lie all over the input, and meet no period of it.
+    let pack = |i: u32| keys.get_pack_streaming(mul_hi(i.wrapping_mul(0x9e37_79b1), keys.len() / W::PACK));
+    let mut common = [W::Pack::default(); RANGE_PACKS];
+    let mut sample = [W::Pack::default(); SAMPLE_PACKS];
+    unroll::<RANGE_PACKS>(|p| common[p] = pack(p as u32 * LEARN_THREADS + t));
+    unroll::<SAMPLE_PACKS>(|p| sample[p] = pack(p as u32 * thread::grid_threads_1d() + thread::index_1d()));
+    let mut ends = [[W::LARGEST, W::from_bits(0)]; 2];
+    unroll::<RANGE_PACKS>(|p| each_in_pack::<W>(|j| {
+        let key = M::encode(common[p].as_ref()[j], order);
+        unroll::<2>(|high| if is_high(key) == (high != 0) {
+            ends[high] = [ends[high][0].min(key), ends[high][1].max(key)];
+        });
+    }));
+    // The barriers inside are behind the zeroes of all counters.
+    let low = extremes::<W>(ends[0][0], ends[0][1], LOW::view().cast(), WARPS);
+    let high = extremes::<W>(ends[1][0], ends[1][1], HIGH::view().cast(), WARPS);
+    let range = Range::new(widened(low, false), widened(high, true));
+    unroll::<SAMPLE_PACKS>(|p| each_in_pack::<W>(|j| {
+        let slice = range.slice(M::encode(sample[p].as_ref()[j], order));
+        own.fetch_add(slice, 1, Relaxed, Scope::Block);
+    }));
+    thread::sync_threads(); // the block's sample is counted before the counts are read
+    let mine = own.get_pack(t);
+    unroll::<4>(|j| if mine[j] != 0 {
+        // All blocks add to the same counts.
+        counts.fetch_add(4 * t + j as u32, mine[j], Relaxed, Scope::Device);
+    });
+    if !is_last(counts.slice(SLICES, 1)) {
+        return;
+    }
+    let mut all = [0; 4];
+    unroll::<4>(|j| {
+        all[j] = counts.load(4 * t + j as u32, Relaxed, Scope::Device);
+        counts.set(4 * t + j as u32, 0);
+    });
+    own.set_pack(t, all);
+    if t == 0 {
+        counts.set(SLICES, 0);
+        write_range(range, map);
+    }
+    thread::sync_threads(); // the counts of all blocks are there before neighbours are read
+    make_table(own, map);
+}
+const _: () = assert!(SLICES == 4 * LEARN_THREADS, "each thread has four slices");
+
+/// Whether a key is above the middle of all words.
+#[inline(always)]
+fn is_high<W: Key>(key: W) -> bool {
+    key.top() >> 31 != 0
+}
+
+/// The span of the keys from `least` to `greatest`, with a margin, on its side of the middle; at the far end of that side
+/// if it has no keys.
+#[inline(always)]
+fn widened<W: Key>((least, greatest): (W, W), high: bool) -> Span<W> {
+    let (middle, all) = (W::LARGEST.bits() / 2 + 1, W::LARGEST.bits());
+    let (from, to, far) = if high { (middle, all, all) } else { (0, middle - 1, 0) };
+    let (least, greatest) = (least.bits(), greatest.bits());
+    if least > greatest {
+        return Span { first: W::from_bits(far), last: W::from_bits(far) };
+    }
+    let margin = (greatest - least) >> MARGIN;
+    let (first, last) = (least.saturating_sub(margin).max(from), greatest.saturating_add(margin).min(to));
+    Span { first: W::from_bits(first), last: W::from_bits(last) }
+}
+
+/// Whether this block is the last of the grid to come here; then it sees what the others have written. `done`: how many
+/// have come before.
+#[inline(always)]
+#[track_caller]
+fn is_last(done: Global<u32>) -> bool {
+    thread::sync_threads(); // all threads have added their counts before the block counts as done
+    let mut is_last = false;
+    if thread::thread_idx_x() == 0 {
+        // What this block has counted becomes visible before the block counts as done,
+        atomic::fence(Order::AcqRel, Scope::Device);
+        is_last = done.fetch_add(0, 1, Relaxed, Scope::Device) == thread::grid_dim_x() - 1;
+        // and what the others have counted is read after that.
+        atomic::fence(Order::AcqRel, Scope::Device);
+    }
+    thread::sync_threads_or(is_last)
+}
+
+/// Gives each slice its share of the numbers, by the `counts` of the sample. Thread t has slices 4t to 4t + 3.
+#[inline(always)]
+#[track_caller]
+fn make_table(counts: Shared<u32>, map: Global<u32>) {
+    let t = thread::thread_idx_x();
+    let (sums, light_sums) = (SUMS::view().slice(0, WARPS), SUMS::view().slice(WARPS, WARPS));
+    // Four times the keys of a slice, smoothed: neighbours are alike, and a sample is noisy. Never much fewer than were
+    // found.
+    let weight = |i: u32| {
+        let at = |i: u32| if i < SLICES { counts.get(i) } else { 0 };
+        (at(i.wrapping_sub(1)) + 2 * at(i) + at(i + 1)).max(3 * at(i))
+    };
+    let mut weights = [0; 4];
+    let mut mine = 0;
+    unroll::<4>(|j| {
+        weights[j] = weight(4 * t + j as u32);
+        mine += weights[j];
+    });
+    let before = if t > 0 { weight(4 * t - 1) } else { u32::MAX };
+    let (_, total) = block_scan::<WARPS>(mine, sums);
+    // A slice of at least the weight of a number is heavy: it has numbers for itself. Light ones share numbers.
+    let mut number = total as f32 / ABOUT as f32;
+    loop {
+        thread::sync_threads(); // all have read the sums before the next ones are written
+        let inverse = 1.0 / number;
+        let is_light = |weight: u32| (weight as f32) < number;
+        let of_heavy = |weight: u32| ((weight as f32 * inverse + (1.0 - LEAST_SHARE)) as u32).max(1);
+        let (mut own, mut light) = (0, 0);
+        let mut after_light = t > 0 && is_light(before);
+        unroll::<4>(|j| {
+            if is_light(weights[j]) {
+                light += weights[j];
+            } else {
+                // The number that light slices before this one share ends here.
+                own += of_heavy(weights[j]) + after_light as u32;
+            }
+            after_light = is_light(weights[j]);
+        });
+        let (mut own_before, own_all) = block_scan::<WARPS>(own, sums);
+        let (mut light_before, light_all) = block_scan::<WARPS>(light, light_sums);
+        let shared = |light: u32| (light as f32 * inverse) as u32;
+        // The same in all threads. There are fewer with each round, and two at last.
+        if own_all + shared(light_all) + 2 > 1 << NUMBER_BITS {
+            number *= GROWTH;
+            continue;
+        }
+        let mut words = [0; 4];
+        let mut after_light = t > 0 && is_light(before);
+        unroll::<4>(|j| {
+            let first = own_before + shared(light_before);
+            if is_light(weights[j]) {
+                words[j] = first << 16;
+                light_before += weights[j];
+            } else {
+                let (skipped, numbers) = (after_light as u32, of_heavy(weights[j]));
+                words[j] = (first + skipped) << 16 | numbers;
+                own_before += skipped + numbers;
+            }
+            after_light = is_light(weights[j]);
+        });
+        map.set_pack(t, words);
+        return;
+    }
+}
