@@ -1,7 +1,7 @@
 //! Memory of a GPU that other processes of the host map, and theirs that is mapped here.
 
-use super::{Cuda, CudaError, Gpu, Result, enter, lock, within};
 use super::objects;
+use super::{Cuda, CudaError, Gpu, Result, enter, lock, within};
 use cuda_driver::{Status, ipc};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,7 +98,8 @@ impl Exporter {
             Some(&name) => name,
             None => {
                 let _current = enter(self.gpu.context)?;
-                let handle = ipc::export(start).map_err(|status| told("sharing memory with other processes", status))?;
+                let handle =
+                    ipc::export(start).map_err(|status| told("sharing memory with other processes", status))?;
                 exports.names.insert(start, handle.0);
                 handle.0
             }
