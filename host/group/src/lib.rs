@@ -39,6 +39,7 @@ pub mod nccl;
 mod processes;
 pub mod product;
 pub mod profile;
+mod select;
 pub mod sort;
 mod tcp;
 mod vec;
