@@ -1,20 +1,25 @@
 //! Groups of simulators: what several devices do together is what one would do alone.
 
 use rungs::Operation;
-use rungs::data::{Distribution, sorted};
+use rungs::data::{Distribution, Element, sorted};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::keys::KeyWord;
 use rungs::profile::Entry;
+use rungs::vec::places::PlaceWord;
+use rungs::vec::select::SelectWord;
 use rungs::{Error, Result};
 use rungs_group::product::{Multiplier, bounds};
 use rungs_group::profile::{GroupProfile, profile};
-use rungs_group::sort::{SortRung, Sorter};
+use rungs_group::sort::{PairSorter, SortRung, Sorter};
 use rungs_group::{
-    self as group, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total, Transport,
+    self as group, Exchange, Group, Meeting, Processes, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total,
+    Transport,
 };
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::selections::top_k::Selects;
 use rungs_kernels::sorts::pieces::{Bits, Pieces};
+use simt::Scalar;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::num::NonZero;
@@ -177,6 +182,126 @@ fn ranges_of_every_size_and_share() {
     }
     // A border inside the first bucket, which leaves no room to begin the second share on a line.
     assert_eq!(sorts_by_ranges::<u32>(20_011, &[60, 19_951], &Distribution::Uniform), 4);
+}
+
+/// Keys with values: each value is the place of its key, so equal keys show whether they kept their order.
+fn sorts_pairs<T, V>(n: usize, lengths: &[usize], distribution: &Distribution, value: impl Fn(usize) -> V + Sync)
+where
+    T: Total<Word: KeyWord + PlaceWord>,
+    V: Scalar + PartialEq + std::fmt::Debug,
+{
+    let keys: Vec<T> = distribution.keys(n as u64, 3).unwrap();
+    let mut places: Vec<usize> = (0..n).collect();
+    places.sort_by_key(|&place| keys[place].to_word());
+    let values: Vec<V> = (0..n).map(&value).collect();
+    let (input, along) = (parts(&keys, lengths), parts(&values, lengths));
+    let output = group::run(&simulators(lengths.len()), |group, engine| {
+        let mut keys = ShardedVec::from_slice(group, engine, &input[group.rank()])?;
+        let mut values = ShardedVec::from_slice(group, engine, &along[group.rank()])?;
+        let mut sorter = PairSorter::new(group, engine)?;
+        // The second sort has the memory of the first, and changes nothing.
+        sorter.sort(&mut keys, &mut values)?;
+        sorter.sort(&mut keys, &mut values)?;
+        Ok((keys.to_vec()?, values.to_vec()?))
+    });
+    let (sorted, moved): (Vec<_>, Vec<_>) = output.unwrap().into_iter().unzip();
+    let what = || format!("{n} {} as {lengths:?}, {distribution}", T::DTYPE);
+    assert_eq!(sorted.iter().map(Vec::len).collect::<Vec<_>>(), lengths, "{}", what());
+    let words = |keys: Vec<T>| keys.into_iter().map(|key| key.to_word()).collect::<Vec<_>>();
+    assert!(words(sorted.concat()) == words(places.iter().map(|&place| keys[place]).collect()), "{}", what());
+    assert!(moved.concat().into_iter().eq(places.into_iter().map(&value)), "{}", what());
+}
+
+#[test]
+fn pairs_keep_the_order_of_equal_keys() {
+    for n in [0, 1, 2, 31, 32, 33, 1009] {
+        for lengths in shares(n, 3) {
+            sorts_pairs::<u32, u32>(n, &lengths, &Distribution::Few, |i| i as u32);
+        }
+    }
+    for name in ["uniform", "few", "equal", "zipf", "sorted", "special"] {
+        let (distribution, lengths) = (name.parse().unwrap(), &shares(5003, 3)[3]);
+        sorts_pairs::<u32, u32>(5003, lengths, &distribution, |i| i as u32);
+        sorts_pairs::<f32, u64>(5003, lengths, &distribution, |i| (i as u64) << 33);
+        sorts_pairs::<i64, f64>(5003, &shares(5003, 2)[0], &distribution, |i| i as f64);
+    }
+    sorts_pairs::<i32, u8>(2003, &shares(2003, 5)[0], &Distribution::Few, |i| i as u8);
+}
+
+#[test]
+fn pairs_that_do_not_match_are_refused_on_all_ranks() {
+    let told = std::sync::Mutex::new(vec![]);
+    let ended = group::run_with(&simulators(2), hasty(), |group, engine| {
+        let mut keys = ShardedVec::from_slice(group, engine, &[3u32, 2, 1])?;
+        let mut values = ShardedVec::<u64>::uninit(group, engine, 3 - group.rank())?;
+        keys.sort_with(&mut values).inspect_err(|e| told.lock().unwrap().push(e.to_string()))
+    });
+    assert!(matches!(ended, Err(Error::Usage(_))));
+    let want = "rank 1 has [3, 2] keys and values; there must be as many";
+    assert_eq!(told.into_inner().unwrap(), [want; 2]);
+}
+
+/// What lies on one side of a border, or across it, is found as if there were none.
+fn selects<T: Total<Word: KeyWord + SelectWord + Selects> + std::fmt::Debug>(
+    n: usize,
+    lengths: &[usize],
+    distribution: &Distribution,
+) {
+    let all: Vec<T> = distribution.keys(n as u64, 11).unwrap();
+    let input = parts(&all, lengths);
+    let (mut words, what) = (words_of(&all), format!("{n} {} as {lengths:?}, {distribution}", T::DTYPE));
+    let (low, high) = (all.get(n / 3).copied(), all.get(n / 2).copied());
+    let output = group::run(&simulators(lengths.len()), |group, engine| {
+        let vec = ShardedVec::from_slice(group, engine, &input[group.rank()])?;
+        let between = match (low, high) {
+            (Some(low), Some(high)) => vec.select_between(low..=high)?.to_vec()?,
+            _ => vec.select_between(..)?.to_vec()?,
+        };
+        let ks = [0, n.min(1), n.min(33), n];
+        let largest = ks.map(|k| vec.top_k(k).and_then(|top| Ok((top, vec.bottom_k(k)?))));
+        assert!(matches!(vec.top_k(n + 1), Err(Error::Usage(_))));
+        assert_eq!(words_of(&vec.to_vec()?), words_of(&input[group.rank()]), "the input is changed");
+        Ok((between, vec.unique()?.to_vec()?, ks.into_iter().zip(largest).collect::<Vec<_>>()))
+    })
+    .unwrap_or_else(|e| panic!("{what}: {e}"));
+    let of = |range: std::ops::RangeInclusive<u64>| words.iter().copied().filter(move |word| range.contains(word));
+    let range = match (low, high) {
+        (Some(low), Some(high)) => words_of(&[low])[0]..=words_of(&[high])[0],
+        _ => 0..=u64::MAX,
+    };
+    let got: Vec<u64> = output.iter().flat_map(|(between, ..)| words_of(between)).collect();
+    assert_eq!(got, of(range).collect::<Vec<_>>(), "{what}");
+    let got: Vec<u64> = output.iter().flat_map(|(_, unique, _)| words_of(unique)).collect();
+    let mut want = words.clone();
+    want.dedup();
+    assert_eq!(got, want, "{what}");
+    words.sort_unstable();
+    for (_, _, largest) in &output {
+        for (k, found) in largest {
+            let (top, bottom) = found.as_ref().unwrap_or_else(|e| panic!("{what}: {e}"));
+            assert_eq!(words_of(top), words.iter().rev().take(*k).copied().collect::<Vec<_>>(), "{what}, top {k}");
+            assert_eq!(words_of(bottom), words[..*k], "{what}, bottom {k}");
+        }
+    }
+}
+
+/// Keys as words that are ordered as they are.
+fn words_of<T: Total<Word: KeyWord>>(keys: &[T]) -> Vec<u64> {
+    keys.iter().map(|key| key.to_word().to_bits_64()).collect()
+}
+
+#[test]
+fn selections_of_every_size_and_share() {
+    for n in [0, 1, 2, 31, 32, 33, 1009] {
+        for lengths in shares(n, 3) {
+            selects::<u32>(n, &lengths, &Distribution::Small);
+        }
+    }
+    for name in ["uniform", "few", "equal", "sorted", "special"] {
+        let distribution = name.parse().unwrap();
+        selects::<f32>(5003, &shares(5003, 5)[3], &distribution);
+        selects::<i64>(5003, &shares(5003, 2)[0], &distribution);
+    }
 }
 
 #[test]
@@ -508,11 +633,15 @@ fn rendezvous(port: u16, job: &str) -> Rendezvous {
 
 /// Runs `work` for each rank of a meeting over TCP, and returns what the ranks say.
 fn over_tcp<R: Send>(size: usize, work: impl Fn(Tcp) -> R + Sync) -> Vec<R> {
+    over_tcp_within(Duration::from_secs(2), size, work)
+}
+
+/// The same with another time-out.
+fn over_tcp_within<R: Send>(timeout: Duration, size: usize, work: impl Fn(Tcp) -> R + Sync) -> Vec<R> {
     let (at, work) = (&rendezvous(port(), "one"), &work);
     std::thread::scope(|scope| {
-        let ranks: Vec<_> = (0..size)
-            .map(|rank| scope.spawn(move || work(Tcp::new(rank, size, at, Duration::from_secs(2)).unwrap())))
-            .collect();
+        let ranks: Vec<_> =
+            (0..size).map(|rank| scope.spawn(move || work(Tcp::new(rank, size, at, timeout).unwrap()))).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
     })
 }
@@ -532,6 +661,128 @@ fn processes_meet_over_tcp() {
             assert_eq!(*first, want);
         }
     }
+}
+
+/// The same for a meeting over memory of the host.
+fn over_memory<R: Send>(size: usize, work: impl Fn(Box<dyn Meeting>) -> R + Sync) -> Vec<R> {
+    over_tcp(size, |tcp| work(group::share(tcp).unwrap()))
+}
+
+/// Also where what a rank brings does not fit its slot, and where a slot has been used before.
+#[test]
+fn processes_meet_over_memory() {
+    const SLOT: usize = 1 << 20;
+    for size in RANKS {
+        let lengths = |k: usize| move |rank: usize| [0, 1, 7, SLOT - 1, SLOT, SLOT + 1, 3 * SLOT][(rank + k) % 7];
+        let brought = |rank: usize, k: usize| vec![(10 * rank + k) as u8; lengths(k)(rank)];
+        let all = over_memory(size, |meeting| {
+            let told = (0..8).map(|k| {
+                meeting.look().unwrap();
+                meeting.all_gather(brought(meeting.rank(), k)).unwrap()
+            });
+            let told = told.collect::<Vec<_>>();
+            assert_eq!((meeting.size(), meeting.timeout()), (size, Duration::from_secs(2)));
+            told
+        });
+        for (rank, told) in all.iter().enumerate() {
+            for (k, told) in told.iter().enumerate() {
+                let want: Vec<_> = (0..size).map(|other| brought(other, k)).collect();
+                assert!(**told == want, "rank {rank} of {size}, meeting {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn over_memory_failures_end_all() {
+    let start = Instant::now();
+    for failing in [0, 2] {
+        let said = over_memory(3, |meeting| {
+            meeting.all_gather(vec![]).unwrap();
+            if meeting.rank() == failing {
+                meeting.fail("no memory");
+                return String::new();
+            }
+            meeting.all_gather(vec![1]).unwrap_err().to_string()
+        });
+        let want = format!("rank {failing} failed: no memory");
+        assert!(said.iter().enumerate().all(|(rank, said)| rank == failing || *said == want), "{said:?}");
+        let said = over_memory(3, |meeting| match meeting.rank() == failing {
+            true => String::new(),
+            false => meeting.all_gather(vec![1]).unwrap_err().to_string(),
+        });
+        let right = |said: &String| said.is_empty() || said.starts_with(&format!("rank {failing} is gone"));
+        assert!(said.iter().all(right), "{said:?}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(2), "the others waited for the time-out");
+    let waited = over_memory(3, |meeting| {
+        if meeting.rank() == 2 {
+            std::thread::sleep(Duration::from_secs(3));
+        }
+        let start = Instant::now();
+        assert_eq!(meeting.all_gather(vec![1]).unwrap_err().to_string(), "rank 2 did not answer within 2 s");
+        start.elapsed()
+    });
+    assert!(waited.iter().all(|waited| *waited < about(Duration::from_secs(2))), "{waited:?}");
+}
+
+/// Ranks of a group of processes, which here are threads.
+fn processes<R: Send>(size: usize, transport: Transport, work: impl Fn(&dyn Group, &Engine) -> R + Sync) -> Vec<R> {
+    over_tcp_within(Duration::from_secs(100), size, |tcp| {
+        let engine = Engine::open(simulators(1)[0]).unwrap();
+        let group = Processes::join(group::share(tcp).unwrap(), &engine, transport).unwrap();
+        work(&group.unwrap_or_else(|(_, why)| panic!("{why}")), &engine)
+    })
+}
+
+/// The same results as threads have.
+#[test]
+fn processes_sort_reduce_and_scan() {
+    for (size, transport) in [(2, Transport::Suited), (3, Transport::Kernel), (5, Transport::Suited)] {
+        let (n, lengths) = (20_011, &shares(20_011, size)[if size == 3 { 3 } else { 0 }]);
+        let keys: Vec<u32> = Distribution::Uniform.keys(n as u64, 7).unwrap();
+        let (input, want) = (parts(&keys, lengths), sorted(&u32::wrap(keys.clone())));
+        let sum = keys.iter().fold(0, |sum: u32, &key| sum.wrapping_add(key));
+        for rung in SortRung::ALL {
+            let output = processes(size, transport, |group, engine| {
+                let mut vec = ShardedVec::from_slice(group, engine, &input[group.rank()]).unwrap();
+                assert_eq!(vec.reduce(Operation::Sum).unwrap(), sum);
+                let mut sorter = Sorter::new(group, engine).unwrap().with_rounds(3);
+                for _ in 0..2 {
+                    assert_eq!(sorter.sort(&mut vec, rung).unwrap(), rung);
+                }
+                group.reclaim().unwrap();
+                let told = if transport == Transport::Kernel { "pull kernels" } else { "memory of the host" };
+                assert_eq!((group.transport(), group.note()), (told, None));
+                vec.to_vec().unwrap()
+            });
+            assert!(u32::wrap(output.concat()).first_difference(&want).is_none(), "{size} {rung}");
+        }
+    }
+}
+
+/// Whoever is another version, or another program, is found out before anything moves.
+#[test]
+fn processes_of_another_version_are_refused() {
+    let said = |told: &str, purpose: u8| {
+        over_memory(2, |meeting| {
+            if meeting.rank() == 1 {
+                let brought = [told.as_bytes(), &[0, 0, 0, 0, purpose]].concat();
+                return meeting.all_gather(brought).map(|_| String::new()).unwrap();
+            }
+            let joined = Processes::join(meeting, &Engine::simulator(), Transport::Suited);
+            joined.map(|_| ()).unwrap_err().to_string()
+        })
+        .remove(0)
+    };
+    let other = said("0.0.1: a simulator", 1);
+    assert!(
+        other.starts_with("rank 0 is version ") && other.ends_with("rank 1 is 0.0.1: all need the same"),
+        "{other}"
+    );
+    assert_eq!(said(concat!(env!("CARGO_PKG_VERSION"), ": a GPU"), 1), "a group has GPUs or simulators, not both");
+    let unlike = "the ranks do not run the same program";
+    assert_eq!((said("what", 1), said("0.0.1: a simulator", 0)), (unlike.into(), unlike.into()));
 }
 
 #[test]
@@ -670,7 +921,7 @@ fn told(mut link: TcpStream) -> Vec<u8> {
 /// A greeting as rank 1 of three, with the question that it is answered.
 fn greeting(port: u16) -> (TcpStream, Vec<u8>) {
     let (mut link, mut question) = (connect(port), vec![0; 25]);
-    link.write_all(&[&b"rungs\0\0\x03\x01\0\0\0\x03\0\0\0"[..], &[9; 24]].concat()).unwrap();
+    link.write_all(&[&b"rungs\0\0\x04\x01\0\0\0\x03\0\0\0"[..], &[9; 24]].concat()).unwrap();
     link.read_exact(&mut question).unwrap();
     (link, question)
 }
@@ -690,7 +941,7 @@ fn over_tcp_strangers_are_refused() {
         loud.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         assert_eq!(told(loud), b"");
         old.write_all(b"rungs\0\0\x01\x01\0\0\0\x03\0\0\0").unwrap();
-        assert!(String::from_utf8_lossy(&told(old)).contains("version 3 of the protocol between ranks, not 1"));
+        assert!(String::from_utf8_lossy(&told(old)).contains("version 4 of the protocol between ranks, not 1"));
         // Who cannot answer is told no more than that, and is asked something else the next time.
         let ((mut link, question), (mut more, second)) = (greeting(port), greeting(port));
         assert!(question[0] == 4 && question != second);

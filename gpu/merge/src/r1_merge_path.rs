@@ -173,14 +173,41 @@ pub mod launches {
             let geometry = Geometry::linear(keys.len().div_ceil(TILE), BLOCK).shared(shared_bytes::<W>());
             on.launch(merge_merge_path_tile::<W>::default(), geometry.overlapping(), (from, to))
         };
-        let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
-            let splits = splits.view().slice(0, pass.blocks);
-            let geometry = Geometry::linear(pass.blocks.div_ceil(BLOCK), BLOCK).overlapping();
-            let args = (from, pass.run, pass.parts, splits);
-            on.launch(merge_merge_path_split::<W>::default(), geometry, args)?;
-            let geometry = Geometry::linear(pass.blocks, BLOCK).shared(shared_bytes::<W>()).overlapping();
-            on.launch(merge_merge_path_merge::<W>::default(), geometry, (from, to, pass.run, pass.parts, splits))
-        };
+        let merge = |on: &dyn Launcher, pass: &Pass, from, to| merge_pass(on, pass, [from, to], splits.view());
         sort_by_passes(on, [keys, other.view()], passes, tile, merge)
+    }
+
+    /// Launches a pass from one array to another.
+    fn merge_pass<W: Width>(on: &dyn Launcher, pass: &Pass, [from, to]: [Global<W>; 2], splits: Global<u32>) -> Result
+    where
+        merge_merge_path_split<W>: Kernel<Args = (Global<W>, u32, u32, Global<u32>)>,
+        merge_merge_path_merge<W>: Kernel<Args = (Global<W>, Global<W>, u32, u32, Global<u32>)>,
+    {
+        let splits = splits.slice(0, pass.blocks);
+        let geometry = Geometry::linear(pass.blocks.div_ceil(BLOCK), BLOCK).overlapping();
+        let args = (from, pass.run, pass.parts, splits);
+        on.launch(merge_merge_path_split::<W>::default(), geometry, args)?;
+        let geometry = Geometry::linear(pass.blocks, BLOCK).shared(shared_bytes::<W>()).overlapping();
+        on.launch(merge_merge_path_merge::<W>::default(), geometry, (from, to, pass.run, pass.parts, splits))
+    }
+
+    /// Words of scratch memory for [`merge_two`] of `n` words.
+    pub const fn two_words(n: u32) -> u32 {
+        n.div_ceil(PART)
+    }
+
+    /// Merges two sorted runs that lie one behind the other in `arrays[0]`, into `arrays[1]`, which has as many words.
+    /// The first run has `first` words, at least one, and the second no more. `splits`: see [`two_words`].
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn merge_two<W: Width>(on: &dyn Launcher, arrays: [Global<W>; 2], first: u32, splits: Global<u32>) -> Result
+    where
+        merge_merge_path_split<W>: Kernel<Args = (Global<W>, u32, u32, Global<u32>)>,
+        merge_merge_path_merge<W>: Kernel<Args = (Global<W>, Global<W>, u32, u32, Global<u32>)>,
+    {
+        let n = arrays[0].len();
+        assert!(n == arrays[1].len() && first > 0 && first <= n && n - first <= first, "{first} words of {n}");
+        merge_pass(on, &Pass::new(n, first.into(), 2, PART), arrays, splits)
     }
 }

@@ -141,6 +141,8 @@ impl Job<'_> {
                 }
             };
         }
+        // Of the job before.
+        group.reclaim()?;
         match self.family.kind {
             Kind::Sort => of_type!(sort),
             Kind::Reduce => of_type!(reduce),

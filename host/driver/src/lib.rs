@@ -11,6 +11,7 @@
 
 mod calls;
 mod event;
+pub mod ipc;
 pub mod objects;
 mod slots;
 mod status;

@@ -142,8 +142,8 @@ functions! {
     cuSurfObjectGetResourceDesc cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc
     cuTexObjectGetResourceViewDesc
 
-    cuCtxEnablePeerAccess cuDeviceCanAccessPeer cuFuncSetAttribute cuGetErrorName cuLaunchKernelEx cuMemcpyPeerAsync
-    cuStreamIsCapturing cuStreamQuery cuTensorMapEncodeTiled
+    cuCtxEnablePeerAccess cuDeviceCanAccessPeer cuFuncSetAttribute cuGetErrorName cuIpcCloseMemHandle cuIpcGetMemHandle
+    cuIpcOpenMemHandle_v2 cuLaunchKernelEx cuMemcpyPeerAsync cuStreamIsCapturing cuStreamQuery cuTensorMapEncodeTiled
 
     cuGraphExecDestroy cuGraphInstantiateWithFlags cuGraphLaunch cuStreamBeginCapture_v2 cuStreamEndCapture
 }
@@ -159,6 +159,6 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), SLOTS.len());
-        assert_eq!(SLOTS.len(), 105 + 9 + 5);
+        assert_eq!(SLOTS.len(), 105 + 12 + 5);
     }
 }

@@ -10,7 +10,7 @@
 //! torchrun uses itself. Without `MASTER_ADDR` all processes are on one host. `RUNGS_LISTEN` names another address to
 //! listen at, and `RUNGS_SECRET` is what all ranks know.
 
-use super::{Nccl, Rendezvous, Settings, Tcp};
+use super::{Group, Meeting, Nccl, Processes, Rendezvous, Settings, Tcp, Transport, share};
 use rungs::engine::{DeviceChoice, Engine, cuda};
 use rungs::error::{Error, Result};
 use std::env;
@@ -93,26 +93,50 @@ impl Place {
         DeviceChoice::Cuda(if shown == 0 { self.local } else { self.local % shown })
     }
 
-    /// Runs `work` as this process's rank, on its GPU.
+    /// Runs `work` as this process's rank: on its own GPU, or on a simulator if `device` is one. Processes of one host
+    /// read each other's memory; others, or where that cannot be, move data by NCCL.
     ///
     /// # Errors
-    /// Those of `work`; as for [`Tcp::new`], [`Engine::open`] and [`Nccl::new`].
-    pub fn run<R>(&self, settings: Settings, work: impl FnOnce(&dyn super::Group, &Engine) -> Result<R>) -> Result<R> {
+    /// Those of `work`; as for [`Tcp::new`], [`Engine::open`], [`Processes::join`] and [`Nccl::new`].
+    pub fn run<R>(
+        &self,
+        device: DeviceChoice,
+        settings: Settings,
+        work: impl FnOnce(&dyn Group, &Engine) -> Result<R>,
+    ) -> Result<R> {
         let meeting = Tcp::new(self.rank, self.size, &self.at, settings.timeout).map_err(|error| match error {
             Error::Group(why) => Error::Group(format!("{why} ({})", self.said())),
             error => error,
         })?;
         // A launcher may show each process its own GPU alone.
         let shown = cuda::devices().map_or(0, |gpus| gpus.len() as u32);
-        let engine = match Engine::open(self.device(shown)) {
+        let is_simulator = matches!(device, DeviceChoice::Simulator | DeviceChoice::SimulatorOf(_));
+        let engine = match Engine::open(if is_simulator { device } else { self.device(shown) }) {
             Ok(engine) => engine,
             Err(error) => {
-                super::Meeting::fail(&meeting, &error.to_string());
+                meeting.fail(&error.to_string());
                 return Err(error);
             }
         };
-        let group = Nccl::new(Box::new(meeting), &engine)?;
-        work(&group, &engine).inspect_err(|error| super::Group::abort(&group, &error.to_string()))
+        let group = join(share(meeting)?, &engine, settings.transport)?;
+        work(&*group, &engine).inspect_err(|error| group.abort(&error.to_string()))
+    }
+}
+
+/// The group of the ranks that meet.
+fn join(meeting: Box<dyn Meeting>, engine: &Engine, transport: Transport) -> Result<Box<dyn Group>> {
+    if transport == Transport::Nccl {
+        return Ok(Box::new(Nccl::new(meeting, engine)?));
+    }
+    let (meeting, why) = match Processes::join(meeting, engine, transport)? {
+        Ok(group) => return Ok(Box::new(group)),
+        Err(apart) => apart,
+    };
+    let why = format!("data moves by NCCL, because {why}");
+    match Nccl::new(meeting, engine) {
+        Ok(group) => Ok(Box::new(group.because(why))),
+        Err(Error::NoDevice(none)) => Err(Error::NoDevice(format!("{none}; {why}"))),
+        Err(error) => Err(error),
     }
 }
 

@@ -24,18 +24,22 @@
 //! | group | ranks | small data | large data |
 //! | --- | --- | --- | --- |
 //! | [`Local`] | threads of one process, a device each | memory of the process | copies, or loads of a kernel |
-//! | [`Nccl`] | processes or threads, a GPU each | TCP, or memory of the process | NCCL |
+//! | [`Processes`] | processes of one host, a device each | memory of the host | copies, or loads of a kernel |
+//! | [`Nccl`] | processes or threads, a GPU each | TCP, or memory of the host | NCCL |
 //!
 //! An error of one rank is an error of all: a rank that fails says so ([`Group::abort`], which [`run`] calls), a rank
 //! that dies closes its connection, and a rank that does not come to a meeting is waited for no longer than the group's
 //! [time-out](Settings::timeout).
 
+mod fetch;
 pub mod launcher;
 mod local;
 mod meeting;
 pub mod nccl;
+mod processes;
 pub mod product;
 pub mod profile;
+mod select;
 pub mod sort;
 mod tcp;
 mod vec;
@@ -44,7 +48,8 @@ pub mod verdict;
 pub use local::Local;
 pub use meeting::{Meeting, Seat};
 pub use nccl::Nccl;
-pub use tcp::{Rendezvous, Secret, Tcp, told};
+pub use processes::{Joined, Processes};
+pub use tcp::{Rendezvous, Secret, Tcp, share, told};
 pub use vec::{Counter, Part, Reducer, Scanner, ShardedVec, Total, Totals, seed_of};
 
 use meeting::Witness;
@@ -86,6 +91,20 @@ pub trait Group {
 
     /// Tells all ranks that this one has failed; whatever they wait for ends with [`Error::Group`].
     fn abort(&self, why: &str);
+
+    /// Frees memory that ranks have dropped, where that has to wait until the other ranks have unmapped it. All ranks
+    /// call it; it is for those who are about to allocate much.
+    ///
+    /// # Errors
+    /// As for [`Group::all_gather_bytes`]; [`Error::Cuda`] if the driver fails.
+    fn reclaim(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Why data moves by another transport than the fastest one or the one asked for, if it does.
+    fn note(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// What moves in [`Group::exchange`].

@@ -1,12 +1,10 @@
 //! A group of threads of one process: simulators, or GPUs that reach each other's memory.
 
+use super::fetch::{Fetcher, has_kernel, pulled_from, ranges, words};
 use super::meeting::{Meeting, Purpose, Reading, failed_text};
 use super::{Exchange, Group, Seat, Transport, noted_meeting};
-use rungs::engine::cuda::CudaError;
-use rungs::engine::{Engine, Geometry, What};
+use rungs::engine::Engine;
 use rungs::error::{Error, Result};
-use rungs_kernels::exchange::{BLOCKS, PIECES, THREADS, exchange_pull, pull};
-use simt::{Global, Kernel, sim};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
@@ -16,40 +14,8 @@ use std::time::Instant;
 /// A rank of a group in one process. Memory is fetched by those who receive it.
 pub struct Local {
     seat: Seat,
-    /// The context of each rank's GPU; null for a simulator.
-    contexts: Vec<*mut c_void>,
-    /// What copies data where no kernel does, for reports.
-    copies: &'static str,
-    /// Of how many peers at least a kernel fetches what they send in a round; nothing if none does.
-    pulled_from: Option<usize>,
-    /// Whether data of peers has been fetched by a kernel, and by copies.
-    fetched: Cell<[bool; 2]>,
+    fetcher: Fetcher,
     engine: Engine,
-}
-
-/// Fewest peers in a round for which a kernel is faster than copy engines: copies out of one GPU run one at a time, in
-/// the order in which its peers enqueued them.
-const PULLED_FROM: usize = 2;
-
-/// What a rank fetches from another one in a round.
-#[derive(Clone, Copy)]
-struct Piece {
-    peer: usize,
-    from: usize,
-    to: usize,
-    bytes: usize,
-}
-
-impl Piece {
-    /// Both ends as a kernel's arguments; nothing if they are not whole words, or too many for a view.
-    fn views(&self) -> Option<(Global<u32>, Global<u32>)> {
-        const WORD: usize = size_of::<u32>();
-        let words = u32::try_from(self.bytes / WORD).ok()?;
-        // SAFETY: the addresses are whole words by the test below, and the maker of the piece knows the memory.
-        let view = |address: usize| unsafe { Global::from_raw(address as *mut u32, words) };
-        let whole = [self.from, self.to, self.bytes].iter().all(|number| number.is_multiple_of(WORD));
-        whole.then(|| (view(self.from), view(self.to)))
-    }
 }
 
 impl Local {
@@ -67,16 +33,7 @@ impl Local {
             Some(cuda) => Ok(unsafe { cuda.let_access_peer(peer) }?),
             None => Ok(true),
         };
-        Self::with_access(seat, engine, transport, own, access, || {
-            // Compiled here, and not in the first exchange.
-            let geometry = Geometry::linear(BLOCKS, THREADS);
-            match engine.as_cuda().map(|cuda| cuda.prepare(exchange_pull::NAME, &geometry)) {
-                None | Some(Ok(())) => Ok(true),
-                // An engine that was opened with kernels of another crate alone.
-                Some(Err(CudaError::NoKernel { .. })) => Ok(false),
-                Some(Err(error)) => Err(error.into()),
-            }
-        })
+        Self::with_access(seat, engine, transport, own, access, || has_kernel(engine))
     }
 
     /// The rank whose device has this context, asks for access to the memory of each peer's by `access`, and whether it
@@ -89,13 +46,7 @@ impl Local {
         mut access: impl FnMut(*mut c_void) -> Result<bool>,
         mut kernel: impl FnMut() -> Result<bool>,
     ) -> Result<Self> {
-        let pulled_from = match transport {
-            Transport::Copies => None,
-            Transport::Kernel => Some(1),
-            // The host copies faster than a simulated kernel does.
-            Transport::Suited | Transport::Nccl => (!own.is_null()).then_some(PULLED_FROM),
-        };
-        let pulled_from = pulled_from.filter(|peers| *peers < seat.size());
+        let pulled_from = pulled_from(transport, !own.is_null(), seat.size());
         // A context that others may ask for access to has to live until none of them does so any more, also if this
         // rank fails.
         let reading = seat.read();
@@ -111,7 +62,8 @@ impl Local {
             (false, false) => "copies through the host",
         };
         let pulled_from = pulled_from.filter(|_| direct && kernel);
-        Ok(Self { seat, contexts, copies, pulled_from, fetched: Cell::default(), engine: engine.clone() })
+        let fetcher = Fetcher { rank: seat.rank(), contexts, copies, pulled_from, fetched: Cell::default() };
+        Ok(Self { seat, fetcher, engine: engine.clone() })
     }
 
     /// The contexts of all ranks, and whether each has access to the memory of the others, and the kernel: all say the
@@ -148,9 +100,7 @@ impl Local {
 /// The words with which a rank tells where the others find what it sends them: the address, and for each round and rank
 /// begin and end.
 fn offer(exchange: &Exchange<'_>) -> Vec<u8> {
-    let ranges = exchange.rounds.iter().flat_map(|round| &round.sends).flat_map(|range| [range.start, range.end]);
-    let words = std::iter::once(exchange.from.address() as usize).chain(ranges);
-    words.flat_map(usize::to_ne_bytes).collect()
+    std::iter::once(exchange.from.address() as usize).chain(ranges(exchange)).flat_map(usize::to_ne_bytes).collect()
 }
 
 impl Group for Local {
@@ -163,14 +113,7 @@ impl Group for Local {
     }
 
     fn transport(&self) -> &str {
-        let [pulled, copied] = self.fetched.get();
-        let pulls = pulled || !copied && self.pulled_from.is_some();
-        match (pulls, copied, self.copies) {
-            (false, ..) => self.copies,
-            (true, false, _) => "pull kernels",
-            (true, true, "copy engines") => "pull kernels and copy engines",
-            (true, true, _) => "pull kernels and memory of the host",
-        }
+        self.fetcher.transport()
     }
 
     fn all_gather_bytes(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
@@ -190,7 +133,12 @@ impl Group for Local {
         exchange.from.engine().synchronize()?;
         let mut reads =
             Reads { seat: &self.seat, stream: exchange.stream, reading: Some(self.seat.read()), met: false };
-        self.copy(exchange, after)?;
+        // Only offers come to this meeting, so each begins with an address.
+        let offers = self.seat.meet(Purpose::Offers, offer(exchange))?;
+        let offers: Vec<Vec<usize>> = offers.iter().map(|bytes| words(bytes)).collect();
+        // SAFETY: each range is inside a rank's memory, as its own check has found, and nobody frees or writes what is
+        // read before this rank has ceased to read.
+        unsafe { self.fetcher.copy(exchange, &offers, after) }?;
         reads.reading = None;
         self.seat.meet(Purpose::Done, vec![])?;
         // All ranks have been at this meeting, and read nothing that was offered before it.
@@ -223,94 +171,6 @@ impl Drop for Reads<'_> {
             self.seat.wait_for_readers();
         }
     }
-}
-
-impl Local {
-    /// Fetches what all others send, and waits for it.
-    fn copy(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
-        let (me, size) = (self.rank(), self.size());
-        // Only offers come to this meeting, so each begins with an address.
-        let offers: Vec<Vec<usize>> =
-            self.seat.meet(Purpose::Offers, offer(exchange))?.iter().map(|bytes| words(bytes)).collect();
-        let copied = exchange.rounds.iter().enumerate().try_for_each(|(i, round)| {
-            let mut pieces = vec![];
-            // Each rank begins with another one, so that none is asked by all at once.
-            for peer in (0..size).map(|k| (me + k) % size) {
-                let to = &round.receives[peer];
-                let at = 1 + 2 * (i * size + me);
-                let [begin, end] = match offers[peer].get(at..at + 2) {
-                    Some(range) => [range[0], range[1]],
-                    None => return Err(Error::Group("the ranks do not run the same program".into())),
-                };
-                if end - begin != to.len() {
-                    let (sent, expected) = (end - begin, to.len());
-                    let why = format!("rank {peer} sends {sent} bytes to rank {me}, which expects {expected}");
-                    return Err(Error::Usage(why));
-                }
-                if !to.is_empty() {
-                    let (from, at) = (offers[peer][0] + begin, exchange.to.address() as usize + to.start);
-                    pieces.push(Piece { peer, from, to: at, bytes: to.len() });
-                }
-            }
-            // SAFETY: each range is inside a rank's memory, as its own check has found, and nobody frees or writes what
-            // is read before this rank has ceased to read.
-            unsafe { self.fetch(exchange.stream, &pieces) }?;
-            after(i)
-        });
-        copied.and(exchange.stream.synchronize())
-    }
-
-    /// Fetches pieces of a round, those of peers by one kernel if that suits them.
-    ///
-    /// # Safety
-    /// The memory at both ends of each piece is there, and stays as it is until the stream has come past this.
-    unsafe fn fetch(&self, stream: &Engine, pieces: &[Piece]) -> Result<()> {
-        let (own, peers): (Vec<Piece>, Vec<Piece>) = pieces.iter().partition(|piece| piece.peer == self.rank());
-        let are_enough = self.pulled_from.is_some_and(|least| peers.len() >= least);
-        let views: Option<Vec<_>> = if are_enough { peers.iter().map(Piece::views).collect() } else { None };
-        let [pulled, copied] = self.fetched.get();
-        self.fetched.set([pulled || views.is_some(), copied || views.is_none() && !peers.is_empty()]);
-        let to_copy = if views.is_some() { &own } else { pieces };
-        // SAFETY: as the caller says.
-        to_copy.iter().try_for_each(|piece| unsafe { self.copy_piece(stream, piece) })?;
-        for (pieces, views) in peers.chunks(PIECES).zip(views.unwrap_or_default().chunks(PIECES)) {
-            let received = pieces.iter().map(|piece| piece.bytes).sum();
-            let (geometry, args) = pull(views);
-            let what = What::Exchange { name: "pull", peer: None, sent: 0, received };
-            // SAFETY: as the caller says; this GPU has access to the memory of all peers.
-            stream.logged(what, || unsafe { stream.launch_on_others(exchange_pull, geometry, args) })?;
-        }
-        Ok(())
-    }
-
-    /// Copies a piece.
-    ///
-    /// # Safety
-    /// As for [`Local::fetch`].
-    unsafe fn copy_piece(&self, stream: &Engine, piece: &Piece) -> Result<()> {
-        let Piece { peer, from, to, bytes } = *piece;
-        let what = match peer == self.rank() {
-            true => What::Copy { direction: "DtoD", bytes },
-            false => What::Exchange { name: "PtoP", peer: Some(peer), sent: 0, received: bytes },
-        };
-        stream.logged(what, || match stream.as_cuda() {
-            Some(cuda) => {
-                // SAFETY: as the caller says.
-                Ok(unsafe { cuda.copy_from_peer(to as u64, (from as u64, self.contexts[peer]), bytes) }?)
-            }
-            None => {
-                // SAFETY: as the caller says; the memory that receives is another buffer.
-                unsafe { ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
-                sim::host_wrote(to as *const u8, bytes);
-                Ok(())
-            }
-        })
-    }
-}
-
-/// Bytes as words.
-fn words(bytes: &[u8]) -> Vec<usize> {
-    bytes.chunks_exact(size_of::<usize>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
 #[cfg(test)]

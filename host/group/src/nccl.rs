@@ -186,6 +186,8 @@ pub struct Nccl {
     /// Null before the rank has joined, and after a failure, when the communicator was given up.
     comm: Cell<Comm>,
     transport: String,
+    /// See [`Group::note`].
+    note: Option<String>,
     /// Its context has to live as long as the communicator.
     engine: Engine,
 }
@@ -218,10 +220,17 @@ impl Nccl {
         }
         let nccl = found.map_err(Error::NoDevice)?;
         let transport = format!("NCCL {}", nccl.version());
-        let group = Self { meeting, nccl, comm: Cell::new(ptr::null_mut()), transport, engine: engine.clone() };
+        let group =
+            Self { meeting, nccl, comm: Cell::new(ptr::null_mut()), transport, note: None, engine: engine.clone() };
         // Told before the group is left: the meeting ends with it.
         group.join().inspect_err(|error| group.abort(&error.to_string()))?;
         Ok(group)
+    }
+
+    /// The same rank, with the reason why it is one of NCCL's.
+    pub(super) fn because(mut self, why: String) -> Self {
+        self.note = Some(why);
+        self
     }
 
     /// Makes the communicator.
@@ -361,6 +370,10 @@ impl Group for Nccl {
 
     fn abort(&self, why: &str) {
         self.meeting.fail(why);
+    }
+
+    fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 }
 

@@ -20,7 +20,9 @@ use simt::{Global, Scalar};
 ///
 /// | method | types of elements |
 /// | --- | --- |
-/// | `sort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+/// | `sort`, `reduce`, `scan`, `top_k`, `bottom_k`, `select_between` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+/// | `sort_with` | the same, with values of any [`Scalar`] |
+/// | `unique` | any [`Scalar`] |
 /// | `histogram` | `u8`, `u32` |
 ///
 /// All ranks call a method together, in the same order.

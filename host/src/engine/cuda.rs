@@ -12,6 +12,8 @@
 
 #[path = "cuda_error.rs"]
 mod error;
+#[path = "cuda_exports.rs"]
+mod exports;
 #[path = "cuda_host_memory.rs"]
 mod host_memory;
 #[path = "cuda_kernels.rs"]
@@ -23,6 +25,7 @@ mod objects;
 mod properties;
 
 pub use error::CudaError;
+pub use exports::{Exporter, Mapped, Name, Retired};
 pub use host_memory::PageLocked;
 pub(super) use kernels::Declared;
 pub use kernels::KernelAttributes;
@@ -32,12 +35,14 @@ pub use cuda_driver::Status;
 #[cfg(not(feature = "cust"))]
 use cuda_driver::objects;
 use cuda_driver::{Current, Event};
+use exports::Exports;
 use kernels::Loaded;
 use objects::{Device, Module, OwnStream, Primary};
 use rungs_ptx::ptx::Apart;
 use simt::tensor_map::{Described, Words};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::{CString, c_void};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Result<T> = std::result::Result<T, CudaError>;
@@ -92,6 +97,9 @@ struct Gpu {
     declared: Mutex<Declared>,
     /// Start and length in bytes of everything that is allocated.
     allocations: Mutex<BTreeMap<u64, usize>>,
+    /// What of it other processes may have mapped, and whether any may.
+    exports: Mutex<Exports>,
+    is_exporting: AtomicBool,
     /// Events that no mark uses at present.
     events: Mutex<Vec<Event>>,
     /// The tensor maps that were used last, the latest first.
@@ -272,7 +280,8 @@ impl Cuda {
         }
     }
 
-    /// Frees what [`Cuda::alloc`] returned, once all the GPU's work has ended.
+    /// Frees what [`Cuda::alloc`] returned, once all the GPU's work has ended; memory that other processes may have
+    /// mapped, later (see [`Exporter`]).
     ///
     /// # Errors
     /// [`CudaError::Address`] if nothing is allocated there; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
@@ -293,6 +302,9 @@ impl Cuda {
         let _current = self.enter()?;
         if lock(&self.gpu.allocations).remove(&address).is_none() {
             return Err(CudaError::Address { address, bytes: 0 });
+        }
+        if lock(&self.gpu.exports).retire(address) {
+            return Ok(());
         }
         // SAFETY: the address came from `allocate` and, being in the table until now, has not been freed. The driver
         // waits for work that may use it, and the caller promises that none comes later.
@@ -615,6 +627,8 @@ impl Gpu {
             kernels: Mutex::default(),
             declared: Mutex::new(Declared::of(text)),
             allocations: Mutex::default(),
+            exports: Mutex::default(),
+            is_exporting: AtomicBool::new(false),
             events: Mutex::default(),
             maps: Mutex::default(),
             apart: Apart::of(text),

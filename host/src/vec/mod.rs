@@ -71,6 +71,7 @@ use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
 use sorts::{SortKey, SortWord};
 use std::fmt;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Elements in the memory of an engine, at most 2³² - 1; freed when dropped. [`slice`] says how a part of them is used.
@@ -129,6 +130,24 @@ impl<T: Scalar> DeviceVec<T> {
         let vec = Self::uninit(engine, data.len())?;
         vec.buffer.write(data)?;
         Ok(vec)
+    }
+
+    /// A copy of some elements of a buffer, on the buffer's engine.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::uninit`]; [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
+    ///
+    /// # Panics
+    /// If the elements are not all there.
+    pub fn from_part(buffer: &Buffer<T>, part: Range<usize>) -> Result<Self> {
+        let vec = Self::uninit(buffer.engine(), part.len())?;
+        vec.buffer.copy_part(0, buffer, part)?;
+        Ok(vec)
+    }
+
+    /// The memory of the elements.
+    pub fn buffer(&self) -> &Buffer<T> {
+        &self.buffer
     }
 
     /// `len` elements, element i being `element(i)`; made by the host.

@@ -1,10 +1,15 @@
 // A CUDA driver that runs nothing: it keeps the order of calls in a file, one line per call, and holds callers to rules
-// that a real driver may let pass. Memory is the host's. Contexts and streams are numbered from 1 on, by address.
+// that a real driver may let pass. Memory is the host's; where a test asks for it by RUNGS_TEST_DRIVER_IPC, other processes
+// can map it. Contexts and streams are numbered from 1 on, by address.
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST = 64 };
 enum { INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_READY = 600, CAPTURE_UNSUPPORTED = 900 };
@@ -171,13 +176,83 @@ int cuLaunchKernelEx(const Config* config, const char* function, void** paramete
     return 0;
 }
 
+// Memory that others can map is a file without a name, which its owner's process shows under the file's number. A word
+// before the memory counts those that have it mapped.
+typedef struct { char* memory; size_t bytes; int file, opened; } Shared;
+typedef struct { long process, file; size_t bytes; char rest[64 - 3 * sizeof(long)]; } Handle;
+enum { HEAD = 4096 };
+static Shared shared[MOST];
+static Shared* shared_at(const char* memory) {
+    for (Shared* at = shared; at < shared + MOST; at++) {
+        if (at->memory == memory) return at;
+    }
+    return NULL;
+}
+static int* mappings(const char* memory) { return (int*)(memory - HEAD); }
+static char* map(int file, size_t bytes) {
+    char* all = mmap(NULL, HEAD + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (all == MAP_FAILED) abort();
+    return all + HEAD;
+}
+static Shared* share(char* memory, size_t bytes, int file, int opened) {
+    lock();
+    Shared* at = shared_at(NULL);
+    if (at == NULL) abort();
+    *at = (Shared){memory, bytes, file, opened};
+    unlock();
+    return at;
+}
 int cuMemAlloc_v2(char** out, size_t bytes) {
     REFUSED_WHILE_CAPTURING("cuMemAlloc");
-    return posix_memalign((void**)out, 256, bytes);
+    if (getenv("RUNGS_TEST_DRIVER_IPC") == NULL) return posix_memalign((void**)out, 256, bytes);
+    int file = memfd_create("memory", 0);
+    if (file < 0 || ftruncate(file, HEAD + bytes) != 0) abort();
+    *out = map(file, bytes);
+    share(*out, bytes, file, 0);
+    return 0;
 }
 int cuMemFree_v2(char* memory) {
     REFUSED_WHILE_CAPTURING("cuMemFree");
-    free(memory);
+    if (getenv("RUNGS_TEST_DRIVER_IPC") == NULL) {
+        free(memory);
+        return 0;
+    }
+    Shared* at = shared_at(memory);
+    if (at == NULL || at->opened) { note("wrong", "free", 0); return INVALID_VALUE; }
+    if (__atomic_load_n(mappings(memory), __ATOMIC_SEQ_CST) != 0) note("wrong", "free of mapped memory", at->bytes);
+    munmap(memory - HEAD, HEAD + at->bytes);
+    close(at->file);
+    at->memory = NULL;
+    return 0;
+}
+int cuIpcGetMemHandle(Handle* handle, char* memory) {
+    if (current == NULL) return INVALID_CONTEXT;
+    Shared* at = memory == NULL ? NULL : shared_at(memory);
+    if (at == NULL || at->opened) return INVALID_VALUE;
+    *handle = (Handle){getpid(), at->file, at->bytes, {0}};
+    return 0;
+}
+int cuIpcOpenMemHandle_v2(char** out, Handle handle, unsigned flags) {
+    if (current == NULL || handle.process == getpid()) return INVALID_CONTEXT;
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%ld/fd/%ld", handle.process, handle.file);
+    // No peer has access where a test says so.
+    int file = flags == 1 && getenv("RUNGS_TEST_DRIVER_APART") == NULL ? open(name, O_RDWR) : -1;
+    if (file < 0) return INVALID_VALUE;
+    *out = map(file, handle.bytes);
+    close(file);
+    share(*out, handle.bytes, -1, 1);
+    __atomic_add_fetch(mappings(*out), 1, __ATOMIC_SEQ_CST);
+    note("open", "memory", handle.bytes);
+    return 0;
+}
+int cuIpcCloseMemHandle(char* memory) {
+    Shared* at = memory == NULL ? NULL : shared_at(memory);
+    if (current == NULL || at == NULL || !at->opened) { note("wrong", "close", 0); return INVALID_VALUE; }
+    note("close", "memory", at->bytes);
+    __atomic_sub_fetch(mappings(memory), 1, __ATOMIC_SEQ_CST);
+    munmap(memory - HEAD, HEAD + at->bytes);
+    at->memory = NULL;
     return 0;
 }
 int cuMemcpyHtoDAsync_v2(char* to, const char* from, size_t bytes, Thing* stream) {

@@ -47,8 +47,8 @@ pub(super) fn arguments() -> [Arg; 3] {
             .long("transport")
             .value_name("TRANSPORT")
             .help(
-                "How data moves between the GPUs of one process: copies (their copy engines), kernel (loads from the \
-                 memory of all others) or nccl [default: kernel from three GPUs on, and copies for two]",
+                "How data moves between the GPUs of one host: copies (their copy engines), kernel (loads from the memory \
+                 of all others) or nccl [default: kernel from three GPUs on, and copies for two]",
             )
             .value_parser(["copies", "kernel", "nccl"])
             .requires("gpus"),
@@ -129,11 +129,13 @@ pub(super) fn on_group<R: Send>(
         if place.size != size {
             return Err(Error::Usage(format!("{}, and --gpus asks for {size}", place.said())));
         }
-        if matches!(common.device, DeviceChoice::Simulator | DeviceChoice::SimulatorOf(_)) {
-            let why = "which have no simulators: leave out --device or the launcher, or unset the variables";
-            return Err(Error::Usage(format!("{}, {why}", place.said())));
-        }
-        return place.run(settings, work).map(|result| (result, place.rank == 0));
+        let noted = |group: &dyn Group, engine: &Engine| {
+            if let Some(why) = group.note().filter(|_| group.rank() == 0) {
+                common.note(why);
+            }
+            work(group, engine)
+        };
+        return place.run(common.device, settings, noted).map(|result| (result, place.rank == 0));
     }
     // A group has at least one rank.
     let mut results = rungs_group::run_with(&devices(common, size)?, settings, work)?;

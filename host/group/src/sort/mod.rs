@@ -1,15 +1,19 @@
 //! Sorting the keys of a group, each rank's share of the same length before and after.
 //!
 //! - `exchange-whole`: each rank sorts its share; the sorted shares are cut exactly; the pieces change places in one
-//!   exchange; each rank sorts again what it got.
+//!   exchange; each rank merges what it got.
 //! - `exchange-ranges`: each rank splits its share into buckets by the top bits; runs of buckets are sorted while the
 //!   next ones are on their way.
 //!
-//! The first takes any keys. The second is faster where the top bits tell the ranks' keys apart; where they do not, all
-//! ranks find so, from the same counts, and take the first.
+//! The first takes any keys. The second is faster where the top bits tell the ranks' keys apart. Where they do not, all
+//! ranks find so and take the first: from a sample, if it leaves no doubt, and otherwise from counts.
 
 mod cuts;
+mod merges;
+mod pairs;
 mod ranges;
+
+pub use pairs::PairSorter;
 
 use super::vec::{Part, room};
 use super::{Exchange, Group, Round, ShardedVec, Total};
@@ -30,6 +34,11 @@ use std::str::FromStr;
 
 /// Samples that a share shows for a cut and round.
 const SAMPLES: u64 = 1024;
+
+/// Keys of a share that show, before a sort by ranges, whether their top bits tell the shares apart; and how many keys a
+/// share has that shows some.
+const SHOWN: u64 = 512;
+const SAMPLED: u64 = 4096;
 
 /// How keys are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +99,8 @@ pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     stream: Engine,
     /// Memory for a share, when there is no sort.
     spare: Option<Buffer<T>>,
+    /// Scratch memory of merges.
+    splits: Option<Buffer<u32>>,
     /// The launches that sort a share of this length.
     own: Option<(usize, Sequence<Keys<T::Word>>)>,
     ranges: Ranges<T>,
@@ -108,7 +119,15 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
     /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn new(group: &'g dyn Group, engine: &Engine) -> Result<Self> {
         let stream = engine.second_stream()?;
-        Ok(Self { group, engine: engine.clone(), stream, spare: None, own: None, ranges: Ranges::default() })
+        Ok(Self {
+            group,
+            engine: engine.clone(),
+            stream,
+            spare: None,
+            splits: None,
+            own: None,
+            ranges: Ranges::default(),
+        })
     }
 
     /// The same sorter, whose exchange by ranges has this number of rounds.
@@ -133,9 +152,23 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         if !self.engine.is(&keys.engine) {
             return Err(Error::Usage("a sorter sorts vectors of its engine".into()));
         }
-        let lengths: Vec<u64> = self.group.all_gather(&[keys.len as u64])?.concat();
-        if rung == SortRung::Ranges && lengths.len() > 1 && self.sort_by_ranges(keys, &lengths)? {
-            return Ok(SortRung::Ranges);
+        let mut mine = vec![keys.len as u64];
+        if rung == SortRung::Ranges && self.group.size() > 1 && keys.len as u64 >= SAMPLED {
+            let (shown, len) = (SHOWN, keys.len as u64);
+            let places: Vec<u64> = (0..shown).map(|k| (2 * k + 1) * len / (2 * shown)).collect();
+            mine.extend(words_at(keys, &places)?);
+        }
+        let all = self.group.all_gather(&mine)?;
+        let told = all.iter().map(|told| told.split_first().map(|(&length, samples)| (length, samples)));
+        let told = told.collect::<Option<Vec<(u64, &[u64])>>>();
+        let told = told.ok_or_else(|| Error::Group("the ranks do not run the same program".into()))?;
+        let lengths: Vec<u64> = told.iter().map(|(length, _)| *length).collect();
+        if rung == SortRung::Ranges && lengths.len() > 1 {
+            let bits = self.ranges.bits.unwrap_or_else(|| Bits::of(lengths.iter().sum()));
+            let shift = 8 * size_of::<T>() as u32 - bits.top_buckets().ilog2();
+            if !ranges::are_crowded(&told, shift) && self.sort_by_ranges(keys, &lengths, bits)? {
+                return Ok(SortRung::Ranges);
+            }
         }
         self.sort_whole(keys, &lengths, &mut |sorter, keys| sorter.sort_own(keys))?;
         Ok(SortRung::Whole)
@@ -161,7 +194,7 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         })
     }
 
-    /// Sorts each share by `own`, exchanges, and sorts again what came.
+    /// Sorts each share by `own`, exchanges, and merges what came.
     fn sort_whole(
         &mut self,
         keys: &mut ShardedVec<'_, T>,
@@ -170,10 +203,9 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
     ) -> Result<()> {
         own(self, keys)?;
         if lengths.len() > 1 {
-            let cuts = self.cuts(keys, lengths)?;
-            if self.exchange_whole(keys, lengths, &cuts)? > 1 {
-                own(self, keys)?;
-            }
+            let cuts = cuts(keys, lengths)?;
+            let pieces = self.exchange_whole(keys, lengths, &cuts)?;
+            self.merge(keys, pieces)?;
         }
         Ok(())
     }
@@ -201,57 +233,74 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         Ok(())
     }
 
-    /// Where each share, which is sorted, is cut for each rank: by rank and share.
-    fn cuts(&self, keys: &ShardedVec<'_, T>, lengths: &[u64]) -> Result<Vec<Vec<u64>>> {
-        let ends = lengths.iter().scan(0, |sum, &length| {
-            *sum += length;
-            Some(*sum)
-        });
-        let targets = ends.take(lengths.len() - 1).collect();
-        let mut search = Search::new(lengths, targets, SAMPLES);
-        while !search.is_done() {
-            let mine = self.words_at(keys, &search.places(self.group.rank()))?;
-            if !search.narrow(&self.group.all_gather(&mine)?) {
-                return Err(Error::Group("the ranks do not run the same program".into()));
-            }
-        }
-        let mut cuts = vec![vec![0; lengths.len()]];
-        cuts.append(&mut search.cuts());
-        cuts.push(lengths.to_vec());
-        Ok(cuts)
-    }
-
-    /// The keys at these places, as words that are ordered as they are.
-    fn words_at(&self, keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
-        if places.is_empty() {
-            return Ok(vec![]);
-        }
-        let places: Vec<u32> = places.iter().map(|&place| place as u32).collect();
-        let (places, found) = (self.engine.upload(&places)?, self.engine.alloc::<T>(places.len())?);
-        gather(&self.engine, keys.view(), places.view(), found.view())?;
-        Ok(found.download()?.iter().map(|key| key.to_word().to_bits_64()).collect())
-    }
-
-    /// Moves the pieces to their ranks. Returns from how many ranks keys came.
-    fn exchange_whole(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64], cuts: &[Vec<u64>]) -> Result<usize> {
-        let (me, bytes) = (self.group.rank(), size_of::<T>());
-        let at = |place: u64| (keys.start + place as usize) * bytes;
-        let sends = cuts.windows(2).map(|cut| at(cut[0][me])..at(cut[1][me])).collect();
-        let mut end = 0;
-        let receives: Vec<_> = (0..lengths.len())
-            .map(|rank| {
-                let begin = end;
-                end += (cuts[me + 1][rank] - cuts[me][rank]) as usize * bytes;
-                begin..end
-            })
-            .collect();
-        let sources = receives.iter().filter(|range| !range.is_empty()).count();
+    /// Moves the pieces to their ranks, where they lie one behind the other, the longest first. Returns their lengths.
+    fn exchange_whole(
+        &mut self,
+        keys: &mut ShardedVec<'_, T>,
+        lengths: &[u64],
+        cuts: &[Vec<u64>],
+    ) -> Result<Vec<usize>> {
+        let length = |rank: usize| length_of(cuts, rank, self.group.rank());
+        let mut ranks: Vec<usize> = (0..lengths.len()).collect();
+        ranks.sort_by_key(|&rank| std::cmp::Reverse(length(rank)));
+        let round = round(keys, cuts, &ranks);
+        let pieces = ranks.into_iter().map(length).collect();
         let target = self.spare(keys.len)?;
-        let rounds = [Round { sends, receives }];
-        let exchange = Exchange { stream: &self.stream, from: &keys.buffer, to: &target, rounds: &rounds };
+        let exchange = Exchange { stream: &self.stream, from: &keys.buffer, to: &target, rounds: &[round] };
         self.group.exchange(&exchange, &mut |_| Ok(()))?;
         self.spare = Some(std::mem::replace(&mut keys.buffer, target));
         keys.start = 0;
-        Ok(sources)
+        Ok(pieces)
     }
+}
+
+/// Where each share, which is sorted, is cut for each rank: by rank and share.
+fn cuts<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, lengths: &[u64]) -> Result<Vec<Vec<u64>>> {
+    let ends = lengths.iter().scan(0, |sum, &length| {
+        *sum += length;
+        Some(*sum)
+    });
+    let targets = ends.take(lengths.len() - 1).collect();
+    let mut search = Search::new(lengths, targets, SAMPLES);
+    while !search.is_done() {
+        let mine = words_at(keys, &search.places(keys.group.rank()))?;
+        if !search.narrow(&keys.group.all_gather(&mine)?) {
+            return Err(Error::Group("the ranks do not run the same program".into()));
+        }
+    }
+    let mut cuts = vec![vec![0; lengths.len()]];
+    cuts.append(&mut search.cuts());
+    cuts.push(lengths.to_vec());
+    Ok(cuts)
+}
+
+/// The keys at these places, as words that are ordered as they are.
+fn words_at<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
+    if places.is_empty() {
+        return Ok(vec![]);
+    }
+    let engine = &keys.engine;
+    let places: Vec<u32> = places.iter().map(|&place| place as u32).collect();
+    let (places, found) = (engine.upload(&places)?, engine.alloc::<T>(places.len())?);
+    gather(engine, keys.view(), places.view(), found.view())?;
+    Ok(found.download()?.iter().map(|key| key.to_word().to_bits_64()).collect())
+}
+
+/// How many elements one rank gets from another.
+fn length_of(cuts: &[Vec<u64>], from: usize, to: usize) -> usize {
+    (cuts[to + 1][from] - cuts[to][from]) as usize
+}
+
+/// What moves a vector's elements to the ranks that cuts give them to: there they lie one behind the other, in this
+/// order of the ranks that they came from.
+fn round<T: Scalar>(vec: &ShardedVec<'_, T>, cuts: &[Vec<u64>], order: &[usize]) -> Round {
+    let (me, bytes) = (vec.group.rank(), size_of::<T>());
+    let at = |place: u64| (vec.start + place as usize) * bytes;
+    let sends = cuts.windows(2).map(|cut| at(cut[0][me])..at(cut[1][me])).collect();
+    let (mut end, mut receives) = (0, vec![0..0; order.len()]);
+    for &rank in order {
+        receives[rank] = end..end + length_of(cuts, rank, me) * bytes;
+        end = receives[rank].end;
+    }
+    Round { sends, receives }
 }

@@ -108,6 +108,34 @@ impl Plan {
     }
 }
 
+/// Whether samples leave no doubt that the top bits, above `shift`, do not tell the ranks' shares apart: the keys in a
+/// rank's top buckets are half as many again as its share has, or more. `told` has the length of each share, and keys
+/// of it in no order. Then nothing has to be counted and moved to find that out.
+pub(super) fn are_crowded(told: &[(u64, &[u64])], shift: u32) -> bool {
+    // Each sample stands for as many keys as there are per sample.
+    let mut keys = vec![];
+    for (length, samples) in told {
+        let weight = *length as f64 / samples.len().max(1) as f64;
+        keys.extend(samples.iter().map(|sample| (sample >> shift, weight)));
+    }
+    keys.sort_by_key(|(bucket, _)| *bucket);
+    let mut begin = 0.0;
+    told.iter().any(|(length, samples)| {
+        let (start, end) = (begin, begin + *length as f64);
+        begin = end;
+        let mut sum = 0.0;
+        let own: f64 = keys
+            .chunk_by(|(a, _), (b, _)| a == b)
+            .map(|bucket| {
+                let (before, all) = (sum, bucket.iter().map(|(_, weight)| weight).sum::<f64>());
+                sum += all;
+                if before < end && sum > start { all } else { 0.0 }
+            })
+            .sum();
+        !samples.is_empty() && own > 1.5 * (end - start)
+    })
+}
+
 /// A piece that a rank sent: all keys of this rank's top buckets that it has.
 struct Piece {
     rank: usize,
@@ -299,10 +327,9 @@ impl Words {
 
 impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
     /// Sorts by ranges; false, with the keys as they were, if the top bits do not tell the ranks' keys apart.
-    pub(super) fn sort_by_ranges(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64]) -> Result<bool> {
+    pub(super) fn sort_by_ranges(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64], bits: Bits) -> Result<bool> {
         let (me, engine) = (self.group.rank(), self.engine.clone());
         let (device, order, mine) = (engine.device(), order_of(T::DTYPE), keys.len);
-        let bits = self.ranges.bits.unwrap_or_else(|| Bits::of(lengths.iter().sum()));
         let can = bits.suit::<T::Word>(&device) && lengths.iter().all(|&length| length <= u64::from(MAX_KEYS));
         // A rank that cannot brings nothing, and all see that.
         let count = |counted: &Buffer<u32>| -> Result<Vec<u32>> {
@@ -480,6 +507,23 @@ mod tests {
         // One rank's keys alone can share them.
         assert!(Plan::new(&[one.clone(), one], &[2000, 0], 4, BITS).is_some());
         assert!(Plan::new(&[counts(&[]), counts(&[])], &[0, 0], 4, BITS).is_some());
+    }
+
+    #[test]
+    fn a_sample_tells_what_the_top_bits_cannot() {
+        let even: Vec<u64> = (0..512).map(|i| (i * 37 % 512) << 23).collect();
+        let two: Vec<u64> = (0..512).map(|i| (i % 2) << 31).collect();
+        let low: Vec<u64> = (0..512).collect();
+        let crowded = |shares: &[(u64, &[u64])]| are_crowded(shares, 24);
+        assert!(!crowded(&[(10_000, &even), (10_000, &even), (10_000, &even)]));
+        assert!(!crowded(&[(10_000, &even), (0, &[]), (100, &[])]));
+        // Each of two shares is one of two values, and each of three is not.
+        assert!(!crowded(&[(10_000, &two), (10_000, &two)]));
+        assert!(crowded(&[(10_000, &two), (10_000, &two), (10_000, &two)]));
+        assert!(crowded(&[(10_000, &low), (10_000, &low)]));
+        // One share has nearly all keys.
+        assert!(!crowded(&[(1_000_000, &low), (0, &[])]));
+        assert!(!crowded(&[]));
     }
 
     #[test]

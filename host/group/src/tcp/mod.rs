@@ -7,10 +7,14 @@
 //! No call takes longer than the time-out. The first rank that comes to a meeting begins its time; rank 0, which knows
 //! who is absent, ends the meeting a little before that time is up, so that all are told.
 
+#[cfg(target_os = "linux")]
+mod board;
 mod door;
 mod wire;
 
 use super::meeting::{LONGEST, Meeting, failed_text, late_text};
+#[cfg(target_os = "linux")]
+pub use board::share;
 use rungs::error::{Error, Result};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -77,6 +81,15 @@ struct Arrival {
     link: usize,
     at: Instant,
     message: io::Result<Message>,
+}
+
+/// The meeting itself: elsewhere processes share no memory.
+///
+/// # Errors
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub fn share(tcp: Tcp) -> Result<Box<dyn Meeting>> {
+    Ok(Box::new(tcp))
 }
 
 /// How much earlier than the time-out rank 0 ends a meeting that not all have come to, so that those who wait are told.
