@@ -6,7 +6,7 @@ use rungs::keys::{KeyWord, order_of};
 use rungs::vec::DeviceVec;
 use rungs::vec::select::{SelectWord, Selected};
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::selections::top_k::{Args, Plan, Selects, Sequence};
+use rungs_kernels::selections::sampled::{Args, Plan, Selects, Sequence};
 use simt::Scalar;
 use std::cmp::Reverse;
 use std::ops::RangeBounds;
