@@ -114,7 +114,7 @@ impl Launch {
                 (self.barriers, self.named) = (vec![0; self.blocks as usize], vec![0; self.blocks as usize]);
             }
             Event::Access(access) => self.access(access),
-            Event::Barrier { block, id } => {
+            Event::Barrier { block, id, .. } => {
                 let barriers = if id == 0 { &mut self.barriers } else { &mut self.named };
                 barriers[block as usize] += 1;
                 self.end_of_phase();

@@ -17,7 +17,7 @@ use rungs_group::{
 };
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
-use rungs_kernels::selections::top_k::Selects;
+use rungs_kernels::selections::sampled::Selects;
 use rungs_kernels::sorts::pieces::{Bits, Pieces};
 use simt::Scalar;
 use std::io::{Read, Write};

@@ -35,7 +35,7 @@ impl Cost {
                 AccessKind::Write => self.written += u64::from(access.bytes),
                 AccessKind::Atomic => panic!("an atomic access"),
             },
-            Event::Barrier { block, id: 0 } => self.barriers[block as usize] += 1,
+            Event::Barrier { block, id: 0, .. } => self.barriers[block as usize] += 1,
             Event::Barrier { .. } => self.named += 1,
             _ => {}
         }

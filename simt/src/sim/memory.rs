@@ -159,7 +159,7 @@ mod tests {
             let mut word = start;
             for &(op, after) in operations {
                 // SAFETY: the word is valid and aligned.
-                let before = unsafe { atomic(op, &raw mut word) };
+                let before = unsafe { atomic(op, &raw mut word, Space::Shared) };
                 assert!(matches!(op, Operation::Store(_)) || before == start, "{op:?}: {before:?}");
                 assert_eq!(word, after, "{op:?}");
                 word = start;
