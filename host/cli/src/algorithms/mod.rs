@@ -69,6 +69,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("selects and partitions", kernels::selections::kernels::KERNELS),
     ("combines runs of equal keys", kernels::selections::by_key::KERNELS),
     ("finds the largest keys", kernels::selections::top_k::kernels::KERNELS),
+    ("combines the elements of each segment", kernels::segments::reduce::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("multiplies matrices of fp8", kernels::products::fp8::KERNELS),
     ("copies from the memory of other GPUs", kernels::exchange::KERNELS),
