@@ -123,8 +123,8 @@ where
         self.segmented_pairs(offsets, values, order_of(T::DTYPE))
     }
 
-    /// Sorts each segment as [`DeviceVec::segmented_sort_with`] does, the largest key first. Equal keys keep their order
-    /// here too.
+    /// Sorts each segment as [`DeviceVec::segmented_sort_with`] does, the largest key first. Equal keys keep their
+    /// order here too.
     ///
     /// # Errors
     /// As for [`DeviceVec::segmented_sort_with`].
@@ -136,8 +136,8 @@ where
         self.segmented_pairs(offsets, values, order_of(T::DTYPE) | DESCENDING)
     }
 
-    /// The places of the elements in the sorted order of each segment: element `places[i]` is the one for place i. Equal
-    /// elements keep their order. The elements stay where they are.
+    /// The places of the elements in the sorted order of each segment: element `places[i]` is the one for place i.
+    /// Equal elements keep their order. The elements stay where they are.
     ///
     /// # Errors
     /// As for [`DeviceVec::segmented_sort_with`].

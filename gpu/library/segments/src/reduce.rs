@@ -8,14 +8,14 @@
 //! | [`segmented_reduce_pieces`] | a warp combines a piece |
 //! | [`segmented_reduce_long`] | a warp combines the pieces of a segment |
 //!
-//! A thread looks at one segment. Up to [`IN_LANE`] elements it combines by itself, so that tiny segments keep all lanes
-//! busy; more are for its warp, which loads neighbours together. Pieces of long segments are as long as a warp combines
-//! in a few microseconds, so that one long segment occupies all SMs.
+//! A thread looks at one segment. Up to [`IN_LANE`] elements it combines by itself, so that tiny segments keep all
+//! lanes busy; more are for its warp, which loads neighbours together. Longer segments are cut into pieces, so that one
+//! of them occupies all SMs.
 //!
 //! **Bottleneck.** Memory.
 //!
-//! **Floats.** The order of the additions depends on the length of a segment alone: the same call gives the same bits in
-//! every run.
+//! **Floats.** The order of the additions depends on the length of a segment alone: the same call gives the same bits
+//! in every run.
 
 use crate::segment;
 use rungs_common::operator::{Max, Min, Operator, Sum};

@@ -116,11 +116,10 @@ pub fn lengths_of(parameters: &Parameters) -> Lengths {
 
 /// The family of a ladder of segmented sorts.
 pub fn family(ladder: &'static Ladder<&'static dyn SegmentedSort>, sizes: Sizes) -> Family {
-    let inputs = vec![Operand::line("keys"), Operand::other("offsets")];
     Family {
         dtypes: KEY_TYPES,
         extras: &[Extra::Segments],
-        draws: Draws::Arrays { inputs, output: Operand::line("keys") },
+        draws: Draws::Arrays { inputs: vec![Operand::line("keys")], output: Operand::line("keys") },
         ..Family::new(ladder, Kind::SegmentedSort, sizes, problem)
     }
 }
