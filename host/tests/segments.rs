@@ -1,11 +1,13 @@
 //! Segments of vectors against the standard library, on a GPU where there is one.
 
-use rungs::Error;
 use rungs::data::{Distribution, Element};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::keys::KeyWord;
 use rungs::vec::DeviceVec;
 use rungs::vec::segments::SegmentPlaces;
+use rungs::{Error, Operation};
+use rungs_kernels::ladder::reduce::{Reduce, Reduces};
+use rungs_kernels::segments::reduce::SegmentReduces;
 use simt::Scalar;
 
 /// The bits, which tell NaN from NaN.
@@ -96,6 +98,37 @@ fn keys_of_64_bits() {
     check::<u64>(Distribution::Few);
     check::<i64>(Distribution::Uniform);
     check::<f64>(Distribution::Special);
+}
+
+fn check_reduce<T: Element + SegmentReduces>(of: impl Fn(u32) -> T)
+where
+    dyn Reduce: Reduces<T>,
+{
+    let engine = Engine::open(DeviceChoice::Auto).unwrap();
+    let at = offsets(&lens(&engine));
+    // Small whole numbers: sums are exact in any order.
+    let data: Vec<T> = (0..at[at.len() - 1] + 2).map(|i| of(i.wrapping_mul(2_654_435_761) >> 27)).collect();
+    let (input, offsets) =
+        (DeviceVec::from_slice(&engine, &data).unwrap(), DeviceVec::from_slice(&engine, &at).unwrap());
+    for operation in Operation::ALL {
+        let got = input.segmented_reduce(&offsets, operation).unwrap().to_vec().unwrap();
+        assert_eq!(got.len(), at.len() - 1);
+        for (got, pair) in got.iter().zip(at.windows(2)) {
+            let segment = DeviceVec::from_slice(&engine, &data[pair[0] as usize..pair[1] as usize]).unwrap();
+            let want = segment.reduce(operation).unwrap();
+            assert_eq!(bits(&[*got]), bits(&[want]), "{operation:?} of {} of {:?}", segment.len(), T::DTYPE);
+        }
+    }
+}
+
+#[test]
+fn reductions() {
+    check_reduce(|x| x);
+    check_reduce(|x| x as i32 - 9);
+    check_reduce(|x| x as f32 - 9.0);
+    check_reduce(u64::from);
+    check_reduce(|x| i64::from(x) - 9);
+    check_reduce(|x| f64::from(x) - 9.0);
 }
 
 #[test]

@@ -24,7 +24,7 @@
 //! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
 //! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
 //! | `top_k`, `bottom_k`, `nth_element` | the same |
-//! | `segmented_sort`, `segmented_argsort` | the same |
+//! | `segmented_sort`, `segmented_argsort`, `segmented_reduce` | the same |
 //! | `segmented_sort_with` | the same, with values of any [`Scalar`] |
 //! | `merge`, `merge_with`, `lower_bound`, `upper_bound`, `histogram`, `histogram_even` | the same |
 //! | `iota`, `adjacent_difference` | the same |

@@ -24,6 +24,7 @@
 
 use super::DeviceVec;
 use super::places;
+use crate::Operation;
 use crate::data::Element;
 use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
@@ -31,6 +32,7 @@ use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
 use rungs_kernels::places::{geometry, places_halves, places_own};
 use rungs_kernels::segments::by_length::launches::RUNG;
+use rungs_kernels::segments::reduce::SegmentReduces;
 use simt::{Global, Scalar};
 
 /// A word whose places can be sorted within segments.
@@ -121,8 +123,8 @@ where
         self.segmented_pairs(offsets, values, order_of(T::DTYPE))
     }
 
-    /// Sorts each segment as [`DeviceVec::segmented_sort_with`] does, the largest key first. Equal keys keep their order
-    /// here too.
+    /// Sorts each segment as [`DeviceVec::segmented_sort_with`] does, the largest key first. Equal keys keep their
+    /// order here too.
     ///
     /// # Errors
     /// As for [`DeviceVec::segmented_sort_with`].
@@ -134,8 +136,8 @@ where
         self.segmented_pairs(offsets, values, order_of(T::DTYPE) | DESCENDING)
     }
 
-    /// The places of the elements in the sorted order of each segment: element `places[i]` is the one for place i. Equal
-    /// elements keep their order. The elements stay where they are.
+    /// The places of the elements in the sorted order of each segment: element `places[i]` is the one for place i.
+    /// Equal elements keep their order. The elements stay where they are.
     ///
     /// # Errors
     /// As for [`DeviceVec::segmented_sort_with`].
@@ -171,6 +173,34 @@ where
         let (sorted, along) = (self.gather(&places)?, values.gather(&places)?);
         (self.buffer, values.buffer) = (sorted.buffer, along.buffer);
         Ok(())
+    }
+}
+
+impl<T: SegmentReduces> DeviceVec<T> {
+    /// The elements of each segment together; for an empty segment the identity: 0, or the type's largest or smallest
+    /// value. Sums of floats have the same bits in every run.
+    ///
+    /// ```
+    /// use rungs::Operation;
+    /// use rungs::engine::Engine;
+    /// use rungs::vec::DeviceVec;
+    ///
+    /// # fn main() -> rungs::Result<()> {
+    /// let engine = Engine::simulator();
+    /// let offsets = DeviceVec::from_slice(&engine, &[0u32, 2, 2, 5])?;
+    /// let scores = DeviceVec::from_slice(&engine, &[0.25f32, 0.75, 0.5, 0.125, 0.625])?;
+    /// assert_eq!(scores.segmented_reduce(&offsets, Operation::Sum)?.to_vec()?, [1.0, 0.0, 1.25]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::segmented_sort`]; [`Error::OutOfMemory`] also if the result does not fit.
+    pub fn segmented_reduce(&self, offsets: &DeviceVec<u32>, operation: Operation) -> Result<Self> {
+        self.same_engine(offsets, "offsets")?;
+        let output = Self::uninit(&self.engine, offsets.len().saturating_sub(1))?;
+        T::segmented_reduce(&self.engine, operation, self.view(), offsets.view(), output.view())?;
+        Ok(output)
     }
 }
 

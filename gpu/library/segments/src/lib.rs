@@ -6,6 +6,7 @@
 //! | module | task |
 //! | --- | --- |
 //! | [`by_length`] | sorts each segment, with values or without |
+//! | [`reduce`](mod@reduce) | combines the elements of each segment |
 //!
 //! Offsets beyond the end count as the end, and a segment that would end before it begins is empty. Where offsets
 //! descend, segments overlap: what is in the elements afterwards is then unspecified, but nothing else is written.
@@ -17,6 +18,7 @@
 extern crate std;
 
 pub mod by_length;
+pub mod reduce;
 mod segment;
 
 pub use segment::segment;

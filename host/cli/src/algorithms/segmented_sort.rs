@@ -78,7 +78,7 @@ impl Lengths {
     /// A length, of a number that looks random.
     fn of(self, random: u64) -> u32 {
         // The upper 32 bits as a number of `0..count`.
-        let below = |count: u64| ((random >> 32) * count >> 32) as u32;
+        let below = |count: u64| (((random >> 32) * count) >> 32) as u32;
         match self {
             Self::Uniform(least, most) => least + below(u64::from(most - least) + 1),
             Self::Fixed(len) => len,
@@ -116,11 +116,10 @@ pub fn lengths_of(parameters: &Parameters) -> Lengths {
 
 /// The family of a ladder of segmented sorts.
 pub fn family(ladder: &'static Ladder<&'static dyn SegmentedSort>, sizes: Sizes) -> Family {
-    let inputs = vec![Operand::line("keys"), Operand::other("offsets")];
     Family {
         dtypes: KEY_TYPES,
         extras: &[Extra::Segments],
-        draws: Draws::Arrays { inputs, output: Operand::line("keys") },
+        draws: Draws::Arrays { inputs: vec![Operand::line("keys")], output: Operand::line("keys") },
         ..Family::new(ladder, Kind::SegmentedSort, sizes, problem)
     }
 }

@@ -21,8 +21,8 @@
 //! **Bottleneck.** The networks: a segment of 1000 keys takes 55 comparisons for each key. For short segments,
 //! shuffles.
 //!
-//! **Cost.** One launch up to 128 keys in all, two up to 8192 (4096 words of 8 bytes), five for more. Short segments are
-//! read and written once, others likewise, long ones twice.
+//! **Cost.** One launch up to 128 keys in all, two up to 8192 (4096 words of 8 bytes), five for more. A key is read and
+//! written once, in a long segment twice.
 //!
 //! **Threads.** 256 per block; 512 where long segments are cut and sorted by digits.
 //!

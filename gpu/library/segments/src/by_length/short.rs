@@ -121,8 +121,8 @@ fn sort_by_warp<P: Items>(views: Views<P>, begin: u32, len: u32) {
             // Neighbouring lanes store neighbouring keys.
             let of = |i: usize, lane: u32| warp::shuffle(FULL, own[i], lane);
             let [a, b, c, d] = [of(0, lane / 2), of(1, lane / 2), of(0, 16 + lane / 2), of(1, 16 + lane / 2)];
-            store(lane, if lane % 2 == 0 { a } else { b });
-            store(lane + WARP, if lane % 2 == 0 { c } else { d });
+            store(lane, if lane.is_multiple_of(2) { a } else { b });
+            store(lane + WARP, if lane.is_multiple_of(2) { c } else { d });
         } else {
             let mut own = [low, high, load(begin, len, lane + 2 * WARP), load(begin, len, lane + 3 * WARP)];
             sort_warp(&mut own, WARP);

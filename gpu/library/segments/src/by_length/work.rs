@@ -47,7 +47,7 @@ const fn most(n: u32, class: u32) -> u32 {
 
 /// Where the list of a class begins: there is room for half of what is left before the next, rounded up.
 const fn list_start(n: u32, class: u32) -> u32 {
-    n / (SHORT / 2) - n / (SHORT / 2 << (class - 1))
+    n / (SHORT / 2) - n / ((SHORT / 2) << (class - 1))
 }
 
 /// Most segments of `n` keys that are too long for a block.
