@@ -76,9 +76,9 @@ pub struct FirstPlace<T> {
 
 /// Elements, and memory for a place.
 pub struct Places<W> {
-    input: Global<W>,
-    place: Global<u32>,
-    order: u32,
+    pub(super) input: Global<W>,
+    pub(super) place: Global<u32>,
+    pub(super) order: u32,
 }
 
 impl<W: Scalar> Lengths for Places<W> {

@@ -1,6 +1,7 @@
 //! What a run enqueues, and on which memory. That the results are right, for every plan on every engine:
 //! tests/tests/plans.rs.
 
+use super::algorithms::Places;
 use super::selections::Kept;
 use super::*;
 use crate::data::Element;
@@ -9,10 +10,11 @@ use crate::keys::order_of;
 use crate::vec::choice;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
+use rungs_kernels::selections::operators::compose_u32;
 use rungs_kernels::selections::pass::{Pass, Views};
 use rungs_kernels::{ladders, scan as scans};
 use simt::launcher::{Call, Device, Memory};
-use simt::{Geometry, Global, sim};
+use simt::{Geometry, Global, Pair, sim};
 use std::cell::RefCell;
 use std::ptr;
 
@@ -175,6 +177,24 @@ fn scans_reductions_and_histograms_only_launch_and_fill() {
         let plan = Plan::<Reduce<u32>>::reduce(&engine, n as usize, Operation::Max).unwrap();
         check_captured("reduce", &plan, || reduce::Elements { input: input.view(), output: one.view() });
         assert_eq!(one.download().unwrap(), [keys(n).into_iter().max().unwrap_or(0)], "n = {n}");
+        let plan = Plan::<FirstPlace<u32>>::arg_min(&engine, n as usize).unwrap();
+        let order = order_of(u32::DTYPE);
+        check_captured("arg_min", &plan, || Places { input: input.view(), place: one.view(), order });
+        let least = (0..n).zip(keys(n)).min_by_key(|&(_, key)| key).map(|(place, _)| place);
+        assert_eq!(one.download().unwrap(), [least.unwrap_or(u32::MAX)], "n = {n}");
+        let maps = engine.upload(&keys(n).into_iter().map(|key| Pair(key | 1, key)).collect::<Vec<_>>()).unwrap();
+        let (composed, all) = (engine.alloc(n as usize).unwrap(), engine.alloc(1).unwrap());
+        let plan = Plan::scan_with(&engine, n as usize, compose_u32::Kernels, false).unwrap();
+        let exclusive = false;
+        check_captured("scan_with", &plan, || scan::Elements {
+            input: maps.view(),
+            output: composed.view(),
+            exclusive,
+        });
+        let plan = Plan::reduce_with(&engine, n as usize, compose_u32::Kernels).unwrap();
+        check_captured("reduce_with", &plan, || reduce::Elements { input: maps.view(), output: all.view() });
+        let last = composed.download().unwrap().last().copied().unwrap_or(Pair(1, 0));
+        assert_eq!(all.download().unwrap(), [last], "n = {n}");
         let plan = Plan::<Histogram<u8>>::histogram(&engine, 4 * n as usize, 1000).unwrap();
         check_captured("histogram", &plan, || counting::Keys { keys: input.view().cast(), counts: counts.view() });
         let mut want = vec![0u32; 1000];

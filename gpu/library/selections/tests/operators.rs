@@ -226,7 +226,7 @@ fn extremes_and_their_first_places() {
         for n in [1, 2, 31, 32, 33, 1009, 8193, 20_011] {
             let any: Vec<W> = (0..n).map(|i| make(random(i))).collect();
             // Equal keys, all the same, and the ends of every order.
-            let few: Vec<W> = (0..n).map(|i| make(random(i) % 3 << 62)).collect();
+            let few: Vec<W> = (0..n).map(|i| make((random(i) % 3) << 62)).collect();
             for input in [any, few, vec![W::LAST; n as usize], vec![W::FIRST; n as usize]] {
                 for order in [UNSIGNED, SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
                     for blocks in [1, 4] {
