@@ -649,7 +649,15 @@ fn a_bench_of_several_devices_is_saved() {
 #[test]
 fn calls_for_several_devices_that_cannot_be() {
     refused_in_short(&["radix", "--gpus", "2", "--transport", "nccl"], 3, &["a simulator has no NCCL"]);
-    refused_in_short(&["radix", "--gpus", "2", "--input", "keys.npy"], 2, &["--input does not go with --gpus"]);
+    refused_in_short(&["radix", "--gpus", "2", "--input", "no-such.npy"], 4, &["no-such.npy"]);
+    refused_in_short(&["radix", "--gpus", "2", "--input", "-"], 2, &["standard input is no file"]);
+    refused_in_short(&["radix", "--gpus", "2", "--output", "out.npy"], 2, &["name it with --input"]);
+    refused_in_short(&["reduce", "--gpus", "2", "--input", "keys.npy"], 2, &["for radix alone"]);
+    refused_in_short(
+        &["sort", "keys.npy", "--gpus", "2", "--descending"],
+        2,
+        &["--descending does not go with --gpus"],
+    );
     refused_in_short(&["reduce", "--gpus", "2", "--rung", "shuffle"], 2, &["leave out --rung"]);
     refused_in_short(&["radix", "--gpus", "2", "--rung", "exchange-rages"], 2, &["did you mean exchange-ranges?"]);
     refused(&["radix", "--patience", "3"], 2, &["--gpus"]);
@@ -680,6 +688,69 @@ fn calls_for_several_devices_that_cannot_be() {
     let alone = ["radix", "--gpus", "2", "--device", "auto", "--patience", "0.2"];
     let (code, err) = launched(&alone, "0", ("RUNGS_LISTEN", "192.0.2.7"));
     assert!(code == Some(5) && err.contains("cannot listen at 192.0.2.7") && err.contains(said), "{err}");
+}
+
+/// Each device reads its share of a file, and the sorted whole is written.
+#[test]
+fn several_devices_sort_files() {
+    let folder = TempDir::new().unwrap();
+    for (n, gpus) in [(0, "2"), (1, "3"), (20_011, "2"), (5003, "5")] {
+        let keys = Data::F32(Distribution::Special.keys(n, 3).unwrap());
+        let (input, output) = (path(&folder, "keys.npy"), path(&folder, "sorted.npy"));
+        write(&input, &keys);
+        let call = ["radix", "--gpus", gpus, "--input", &input, "--output", &output, "--format", "json"];
+        let (code, out, err) = outcome(&call);
+        assert_eq!(code, 0, "{n}: {err}");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        let row = &report["results"][0];
+        assert!(row["verified"] == true && row["n"] == n && row["keys"] == "file", "{out}");
+        let got = read_keys(&Place::from(&*output), &[Dtype::F32]).unwrap().data;
+        assert!(got.first_difference(&sorted(&keys)).is_none() && got.len() as u64 == n, "{n} on {gpus}");
+    }
+    // Raw keys of 8 bytes, over the input itself.
+    let keys: Vec<u64> = Distribution::Zipf.keys(3001, 5).unwrap();
+    let file = path(&folder, "keys.bin");
+    fs::write(&file, bytes_of(&keys)).unwrap();
+    refused_in_short(&["sort", &file, "--gpus", "2"], 2, &["--dtype u32|i32|f32|u64|i64|f64"]);
+    let (code, _, err) = outcome(&["sort", &file, "--gpus", "3", "--dtype", "u64", "--output", &file]);
+    assert_eq!(code, 0, "{err}");
+    let mut want = keys;
+    want.sort_unstable();
+    assert!(fs::read(&file).unwrap() == bytes_of(&want));
+    fs::write(&file, [1; 9]).unwrap();
+    refused_in_short(&["sort", &file, "--gpus", "2", "--dtype", "u64"], 4, &["not a whole number of u64"]);
+    refused_in_short(&["sort", &file, "--gpus", "2", "--dtype", "u8"], 2, &["sort does not take u8"]);
+    let nowhere = path(&folder, "no/such/folder/out.bin");
+    fs::write(&file, [1; 8]).unwrap();
+    refused_in_short(&["sort", &file, "--gpus", "2", "--dtype", "u64", "--output", &nowhere], 4, &["out.bin"]);
+}
+
+fn bytes_of(keys: &[u64]) -> Vec<u8> {
+    keys.iter().flat_map(|key| key.to_le_bytes()).collect()
+}
+
+/// Two processes with a simulator each, as torchrun starts them.
+#[test]
+fn processes_share_a_file() {
+    let folder = TempDir::new().unwrap();
+    let keys = Data::U32(Distribution::Uniform.keys(20_011, 3).unwrap());
+    let (input, output) = (path(&folder, "keys.npy"), path(&folder, "sorted.npy"));
+    write(&input, &keys);
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port().to_string();
+    let call = ["radix", "--gpus", "2", "--input", &input, "--output", &output, "--format", "csv"];
+    let ranks = ["0", "1"].map(|rank| {
+        let mut process = raw(&call);
+        process.envs([("RANK", rank), ("WORLD_SIZE", "2"), ("RUNGS_PORT", &port)]);
+        process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    });
+    let [first, second] = ranks.map(|rank| rank.wait_with_output().unwrap());
+    for ended in [&first, &second] {
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let out = String::from_utf8_lossy(&first.stdout);
+    assert!(out.contains(",memory of the host,20011,u32,file,") && second.stdout.is_empty(), "{out}");
+    let got = read_keys(&Place::from(&*output), &[Dtype::U32]).unwrap().data;
+    assert!(got.first_difference(&sorted(&keys)).is_none());
 }
 
 /// What Slurm says in a batch script, which is one process.

@@ -7,6 +7,7 @@ use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size};
 use crate::bench::peers::Peers;
 use crate::bench::{Times, stats};
 use crate::data::{Difference, Distribution, Dtype, Element};
+use crate::job_files::Files;
 use crate::measure::median;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
@@ -48,6 +49,8 @@ pub struct Job<'p> {
     pub profiled: bool,
     /// The library whose sort of keys sorts shares, in the manner of [`SortRung::Whole`]; the rungs' own if none.
     pub cub: Option<&'p Peers>,
+    /// The files that keys are sorted of, in place of drawn ones.
+    pub files: Option<&'p Files>,
 }
 
 /// The kinds of problems that a group solves, of the first of their families.
@@ -200,7 +203,7 @@ impl Job<'_> {
             transport: group.transport().to_owned(),
             n: self.size.n(),
             dtype: self.dtype,
-            keys: self.distribution().to_string(),
+            keys: self.files.map_or_else(|| self.distribution().to_string(), |_| "file".into()),
             verified: error.is_none(),
             error,
             time_ms,
@@ -223,7 +226,10 @@ impl Job<'_> {
     }
 
     fn sort<T: Total<Word: KeyWord + Pieces>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
-        let input = ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?)?;
+        let input = match self.files {
+            Some(files) => files.share::<T>(group, engine)?,
+            None => ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?)?,
+        };
         let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
         let mut sorter = Sorter::new(group, engine)?;
         keys.copy_from(&input)?;
@@ -236,9 +242,13 @@ impl Job<'_> {
         // All ranks look at all shares, and find the same.
         let found = verdict::sort(&Share::all(&keys)?, &Share::all(&input)?);
         let work = (self.size.n() as f64, RateUnit::Keys);
-        self.timed(group, engine, (ran, found), work, |now| {
+        let outcome = self.timed(group, engine, (ran, found), work, |now| {
             if now { sort(&mut keys).map(|_| ()) } else { keys.copy_from(&input) }
-        })
+        })?;
+        if let Some(files) = self.files.filter(|_| outcome.verified) {
+            files.write(group, engine, &keys)?;
+        }
+        Ok(outcome)
     }
 
     /// Sums of floats are compared bit by bit here, so their elements have to be the family's own, small whole numbers.

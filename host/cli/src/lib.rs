@@ -29,6 +29,7 @@ pub mod counters;
 pub mod data;
 pub mod fidelity;
 pub mod job;
+pub mod job_files;
 pub mod measure;
 pub mod mutants;
 pub mod report;

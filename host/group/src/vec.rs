@@ -111,6 +111,19 @@ impl<'g, T: Scalar> ShardedVec<'g, T> {
         self.read(0, self.len)
     }
 
+    /// Copies `data` to the elements of this rank's share from `start` on.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
+    ///
+    /// # Panics
+    /// If the share ends before.
+    pub fn write(&mut self, start: usize, data: &[T]) -> Result<()> {
+        let fits = start <= self.len && data.len() <= self.len - start;
+        assert!(fits, "{} elements into a share of {} from {start} on", data.len(), self.len);
+        self.buffer.write_at(self.start + start, data)
+    }
+
     /// Makes the share that of `other`, which has as many elements.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use super::{Common, family};
 use crate::algorithms::{FAMILIES, Family, RateUnit, Size};
 use crate::bench::peers::{Peers, parameter_text};
 use crate::bench::{self, Options, machine};
-use crate::data::{Distribution, Dtype, MatrixSize, Size as Count};
+use crate::data::{Distribution, Dtype, KeyFile, MatrixSize, Output, Size as Count};
 use crate::job::{CUB, Job, KINDS, Outcome, bare_exchange};
+use crate::job_files::Files;
 use crate::report::{self, Format, Grid};
 use bench_report::{Limits, rounded};
 use clap::parser::ValueSource;
@@ -17,6 +18,7 @@ use rungs_group::launcher::Place;
 use rungs_group::sort::SortRung;
 use rungs_group::{Group, Settings, Transport};
 use serde::Serialize;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -161,30 +163,63 @@ pub(super) fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Eng
 pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatches, common: &Common) -> Result<()> {
     refuse(
         matches,
-        &[
-            "input",
-            "output",
-            "values",
-            "check",
-            "columns",
-            "alpha",
-            "beta",
-            "transpose",
-            "precision",
-            "batch",
-            "m",
-            "k",
-        ],
+        &["values", "output-values", "check", "columns", "alpha", "beta", "transpose", "precision", "batch", "m", "k"],
     )?;
     let number = |name: &str| matches.try_get_one::<Count>(name).ok().flatten().map(|count| count.0);
     let rung = named_rung(family, matches.get_one::<String>("rung"))?;
     let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or(family.dtypes[0]);
     family.check_dtype(dtype)?;
+    let named = |name: &str| matches.try_get_many::<OsString>(name).ok().flatten().and_then(|mut names| names.next());
+    if let Some(input) = named("input") {
+        super::refuse_unused(matches, &["keys", "seed"], "the elements come from a file")?;
+        let types = matches.get_one::<Dtype>("dtype").map_or_else(|| family.dtypes.to_vec(), |dtype| vec![*dtype]);
+        if family.name != KINDS[0].1 {
+            return Err(Error::Usage(format!(
+                "several devices take a file for {} alone: leave out --input",
+                KINDS[0].1
+            )));
+        }
+        return sort_file(family, gpus, (input, &types), rung, matches, common);
+    }
+    if named("output").is_some() {
+        return Err(Error::Usage("several devices write a file of the keys of a file: name it with --input".into()));
+    }
     let (seed, parameters) = (common.seed, family::parameters(family.extras, matches));
     let (n, distribution) = (number("n"), matches.get_one::<Distribution>("keys").copied());
     let (outcome, is_first) = on_group(common, gpus, settings(matches)?, |group, engine| {
         let (size, runs) = (size_of(family, n, gpus, engine), by_kind(engine, RUNS));
-        Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false, cub: None }
+        Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false, cub: None, files: None }
+            .run(group, engine)
+    })?;
+    report(common, is_first, &[Line::of(outcome)])
+}
+
+/// `rungs radix --gpus N --input FILE`, and `rungs sort FILE --gpus N`: each device reads its share, and the first one's
+/// process writes the whole.
+pub(super) fn sort_file(
+    family: &'static Family,
+    gpus: usize,
+    (input, types): (&OsStr, &[Dtype]),
+    rung: SortRung,
+    matches: &ArgMatches,
+    common: &Common,
+) -> Result<()> {
+    let input = KeyFile::open(&input.into(), types)?;
+    let (dtype, format, size) = (input.dtype, input.format, Size::Elements(input.count));
+    let writes = Place::of_process()?.is_none_or(|place| place.rank == 0);
+    let output = match matches.get_one::<OsString>("output").filter(|_| writes) {
+        Some(name) if name == "-" => {
+            return Err(Error::Usage("several devices write to a file: name one with --output".into()));
+        }
+        Some(name) => Some(Output::open(&name.as_os_str().into(), format)?),
+        None => None,
+    };
+    output.as_ref().map_or(Ok(()), |output| output.check(dtype))?;
+    let files = &Files { input, output: Mutex::new(output) };
+    let (outcome, is_first) = on_group(common, gpus, settings(matches)?, |group, engine| {
+        let parameters = crate::algorithms::Parameters::default();
+        let (distribution, seed, files) = (None, common.seed, Some(files));
+        Job { family, size, dtype, distribution, seed, parameters, rung, runs: 1, profiled: false, cub: None, files }
             .run(group, engine)
     })?;
     report(common, is_first, &[Line::of(outcome)])
@@ -213,8 +248,20 @@ pub(super) fn run_all(gpus: usize, matches: &ArgMatches, common: &Common) -> Res
             let (size, dtype) = (size_of(family, n, gpus, engine), family.dtypes[0]);
             let (distribution, parameters) = (None, crate::algorithms::Parameters::default());
             let (seed, runs) = (common.seed, by_kind(engine, RUNS));
-            Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false, cub: None }
-                .run(group, engine)
+            Job {
+                family,
+                size,
+                dtype,
+                distribution,
+                seed,
+                parameters,
+                rung,
+                runs,
+                profiled: false,
+                cub: None,
+                files: None,
+            }
+            .run(group, engine)
         });
         outcomes.collect::<Result<Vec<_>>>()
     })?;
@@ -308,7 +355,19 @@ pub(super) fn run_bench(
                     }
                     let parameters = family.own(&bench.parameters);
                     let profiled = false;
-                    let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled, cub };
+                    let job = Job {
+                        family,
+                        size,
+                        dtype,
+                        distribution,
+                        seed,
+                        parameters,
+                        rung,
+                        runs,
+                        profiled,
+                        cub,
+                        files: None,
+                    };
                     let outcome = job.run(group, engine)?;
                     errors.push(outcome.error.clone());
                     if group.rank() == 0 {
@@ -683,6 +742,7 @@ mod tests {
                         runs: 1,
                         profiled: false,
                         cub: None,
+                        files: None,
                     };
                     let spoiled = Spoiled { group, gather, gathers: Cell::new(0) };
                     job.run(if spoils { &spoiled } else { group }, engine).map(Line::of)

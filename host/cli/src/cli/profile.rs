@@ -163,6 +163,7 @@ fn run_group(
             runs: by_kind(engine, gpus::RUNS),
             profiled: true,
             cub: None,
+            files: None,
         };
         job.run(group, engine)
     })?;

@@ -1,15 +1,16 @@
 //! `rungs sort`: sorts the keys of a file by the rung that [`DeviceVec`](rungs::vec::DeviceVec) chooses for them.
 
-use super::Common;
 use super::family::{Given, Places, output_argument, types, values_arguments};
+use super::{Common, gpus};
 use crate::algorithms::keys::KEY_TYPES;
-use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload, along};
+use crate::algorithms::{FAMILIES, Family, Kind, Parameters, Rung, Size, Workload, along};
 use crate::data::{Dtype, Format};
 use crate::measure::{Row, checked, timed};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::error::{Error, Result};
 use rungs::vec::choice::{PAIR_SORTS, SORTS, choose};
+use rungs_group::sort::SortRung;
 use std::ffi::OsString;
 
 /// Bytes of a place, and of the keys and values that a rung moves together.
@@ -47,6 +48,7 @@ pub(super) fn command() -> Command {
             super::check_argument(),
         ])
         .args(values_arguments())
+        .args(gpus::arguments())
         .mut_arg("values", |values| {
             values.help(
                 "Move a value of 4 or 8 bytes with each key: those of an .npy or raw file, or without FILE each key's \
@@ -56,6 +58,16 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    if let (Some(gpus), Some(input)) = (gpus::asked(matches), matches.get_one::<OsString>("input")) {
+        gpus::refuse(matches, &["values", "output-values", "descending", "nan", "check"])?;
+        let types = types(KEY_TYPES, matches, &Parameters::default());
+        if let Some(dtype) = types.iter().find(|dtype| !KEY_TYPES.contains(dtype)) {
+            return Err(Error::Usage(format!("sort does not take {dtype}; it takes {}", names(KEY_TYPES))));
+        }
+        let family = FAMILIES.iter().find(|family| gpus::suits(family) && family.kind == Kind::Sort);
+        let family = family.ok_or_else(|| Error::Usage("no family sorts on several devices".into()))?;
+        return gpus::sort_file(family, gpus[0], (input, &types), SortRung::default(), matches, common);
+    }
     let outputs = Places::of(matches);
     let parameters = Parameters {
         values: matches.value_source("values") == Some(ValueSource::CommandLine),

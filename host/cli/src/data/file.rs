@@ -10,7 +10,8 @@ use rungs::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Seek, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fmt, process, str::FromStr};
@@ -117,6 +118,9 @@ impl FromStr for Format {
     }
 }
 
+/// Takes a piece of what is written.
+pub type Pass<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
+
 /// Keys that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
@@ -196,6 +200,91 @@ pub fn matrix_from(
     shape: Option<(usize, usize)>,
 ) -> Result<MatrixInput> {
     Source::of(stream, name).matrix(types, shape)
+}
+
+/// A file of keys of which several readers read parts.
+#[derive(Debug)]
+pub struct KeyFile {
+    path: PathBuf,
+    name: String,
+    /// The type of the keys.
+    pub dtype: Dtype,
+    /// How many there are.
+    pub count: u64,
+    /// The format of the file.
+    pub format: Format,
+    /// The bytes before the first one.
+    head: u64,
+}
+
+impl KeyFile {
+    /// Looks at a file, which is one that [`read_keys`] reads, and no stream.
+    ///
+    /// # Errors
+    /// As for [`read_keys`]; [`Error::Usage`] for what is no regular file.
+    pub fn open(place: &Place, types: &[Dtype]) -> Result<Self> {
+        let name = place.name("standard input");
+        let stream = || Error::Usage(format!("{name} is no file: several devices each read a part of it"));
+        let Place::File(path) = place else { return Err(stream()) };
+        let failed = |error: io::Error| Error::reading(&name, &error);
+        let refuse = |what: String| Error::Read { path: name.clone(), what };
+        let mut file = File::open(path).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        if !about.is_file() {
+            return Err(stream());
+        }
+        let mut start = [0; START];
+        let got = read_full(&mut file, &mut start).map_err(failed)?;
+        if place.is_named("npz") || is_npz(&start[..got]) {
+            return Err(refuse("it is an .npz archive of several arrays; save one of them by numpy.save".into()));
+        }
+        let (length, path) = (about.len(), path.clone());
+        if place.is_named_npy() || start[..got].starts_with(MAGIC) {
+            file.rewind().map_err(failed)?;
+            let found = Found::read(&mut file).map_err(failed)?;
+            let Head { dtype, shape } = found.and_then(|found| found.accept(types, 1)).map_err(refuse)?;
+            let (head, count) = (file.stream_position().map_err(failed)?, shape[0]);
+            if count.checked_mul(dtype.size() as u64).and_then(|bytes| bytes.checked_add(head)) != Some(length) {
+                let follow = length - head;
+                let what = format!("its header announces {count} elements of {dtype}, and {follow} bytes follow");
+                return Err(refuse(what));
+            }
+            return Ok(Self { path, name, dtype, count, format: Format::Npy, head });
+        }
+        let &[dtype] = types else {
+            let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
+            let names = names.join("|");
+            return Err(Error::Usage(format!(
+                "{name} is not an .npy file, so its type must be given: --dtype {names}"
+            )));
+        };
+        let size = dtype.size() as u64;
+        if !length.is_multiple_of(size) {
+            let what = format!("its {length} bytes are not a whole number of {dtype} ({size} bytes each)");
+            return Err(refuse(what));
+        }
+        Ok(Self { path, name, dtype, count: length / size, format: Format::Raw, head: 0 })
+    }
+
+    /// Reads some keys, piece by piece: `take` is called with each piece and the number of its first key.
+    ///
+    /// # Errors
+    /// [`Error::Read`] if the file cannot be read, or is shorter now; the errors of `take`.
+    pub fn read<T: Element>(&self, part: Range<u64>, take: &mut dyn FnMut(u64, &[T]) -> Result<()>) -> Result<()> {
+        const PIECE: u64 = 64 << 20;
+        let failed = |error: io::Error| Error::reading(&self.name, &error);
+        let (mut file, size) = (File::open(&self.path).map_err(failed)?, size_of::<T>() as u64);
+        file.seek(io::SeekFrom::Start(self.head + part.start * size)).map_err(failed)?;
+        let mut keys = vec![T::zeroed(); (PIECE / size).min(part.end - part.start) as usize];
+        let mut at = part.start;
+        while at < part.end {
+            let len = (part.end - at).min(keys.len() as u64) as usize;
+            file.read_exact(bytemuck::cast_slice_mut(&mut keys[..len])).map_err(failed)?;
+            take(at, &keys[..len])?;
+            at += len as u64;
+        }
+        Ok(())
+    }
 }
 
 /// A stream that is being read.
@@ -543,14 +632,57 @@ impl Output {
         self.write_shape(data, vec![rows as u64, columns as u64])
     }
 
-    fn write_shape(self, data: &Data, shape: Vec<u64>) -> Result<()> {
-        let head = match self.format {
+    /// Writes `count` keys that come piece by piece: `pieces` passes their bytes on, each piece once.
+    ///
+    /// # Errors
+    /// As for [`Output::write`]; the errors of `pieces`.
+    pub fn write_pieces(
+        self,
+        dtype: Dtype,
+        count: u64,
+        pieces: &mut dyn FnMut(&mut Pass<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (head, mut failed) = (self.head(dtype, vec![count])?, None);
+        let fill = &mut |stream: &mut dyn Write| {
+            stream.write_all(&head)?;
+            let mut refused = None;
+            let mut pass = |bytes: &[u8]| {
+                stream.write_all(bytes).map_err(|error| {
+                    let said = Error::writing(&self.name, &error);
+                    refused = Some(error);
+                    said
+                })
+            };
+            let passed = pieces(&mut pass);
+            match (refused, passed) {
+                (Some(error), _) => Err(error),
+                (None, Err(error)) => {
+                    failed = Some(error);
+                    Err(io::ErrorKind::Other.into())
+                }
+                (None, Ok(())) => stream.flush(),
+            }
+        };
+        let written = self.sink.write_by(fill, |from, to| fs::rename(from, to));
+        match (written, failed) {
+            (_, Some(error)) => Err(error),
+            (written, None) => written.map_err(|error| Error::writing(&self.name, &error)),
+        }
+    }
+
+    /// What comes before elements of a type.
+    fn head(&self, dtype: Dtype, shape: Vec<u64>) -> Result<Vec<u8>> {
+        match self.format {
             Format::Npy => {
                 let refused = |why| Error::Usage(format!("{}: {why}", self.name));
-                Head { dtype: data.dtype(), shape }.to_bytes().map_err(refused)?
+                Head { dtype, shape }.to_bytes().map_err(refused)
             }
-            Format::Raw => Vec::new(),
-        };
+            Format::Raw => Ok(vec![]),
+        }
+    }
+
+    fn write_shape(self, data: &Data, shape: Vec<u64>) -> Result<()> {
+        let head = self.head(data.dtype(), shape)?;
         let parts = [&head[..], data.as_bytes()];
         self.sink.write(parts, |from, to| fs::rename(from, to)).map_err(|error| Error::writing(&self.name, &error))
     }
@@ -562,13 +694,16 @@ fn all(stream: &mut dyn Write, parts: [&[u8]; 2]) -> io::Result<()> {
     stream.flush()
 }
 
+/// Writes to a stream.
+type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
+
 /// Writes all to a file in place.
-fn in_place(mut file: File, parts: [&[u8]; 2]) -> io::Result<()> {
+fn in_place(mut file: File, fill: &mut Fill<'_>) -> io::Result<()> {
     let is_regular = file.metadata()?.is_file();
     if is_regular {
         file.set_len(0)?;
     }
-    all(&mut file, parts)?;
+    fill(&mut file)?;
     if is_regular { file.sync_all() } else { Ok(()) }
 }
 
@@ -628,9 +763,14 @@ impl Sink {
 
     /// Writes all; `rename` is that of the system.
     fn write(self, parts: [&[u8]; 2], rename: fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+        self.write_by(&mut |stream| all(stream, parts), rename)
+    }
+
+    /// Writes what `fill` writes, which is called once; `rename` is that of the system.
+    fn write_by(self, fill: &mut Fill<'_>, rename: fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
         let Beside { new, folder, target, old } = *match self {
-            Self::Standard => return all(&mut streams::output()?, parts),
-            Self::Direct(file) => return in_place(file, parts),
+            Self::Standard => return fill(&mut streams::output()?),
+            Self::Direct(file) => return in_place(file, fill),
             Self::Beside(beside) => beside,
         };
         let (mut file, name) = match new {
@@ -644,7 +784,7 @@ impl Sink {
             give(&file, about);
             file.set_permissions(about.permissions())?;
         }
-        all(&mut file, parts)?;
+        fill(&mut file)?;
         // Some file systems report a full disk only here, and the old file must not be gone by then.
         file.sync_all()?;
         let name = name.map_or_else(|| named(&folder, |path| link(&file, path)).map(|((), name)| name), Ok)?;
@@ -654,7 +794,8 @@ impl Sink {
             (Err(error), Some((old, _)))
                 if matches!(error.kind(), ResourceBusy | CrossesDevices | PermissionDenied) =>
             {
-                in_place(old, parts)
+                let mut new = File::open(&name.0)?;
+                in_place(old, &mut |stream| io::copy(&mut new, stream).map(|_| ()))
             }
             (renamed, _) => renamed,
         }

@@ -11,7 +11,7 @@ mod npy;
 
 pub use counted::read_counted;
 pub use file::{
-    Format, Input, MatrixInput, Output, Place, keys_from, matrix_from, read_keys, read_matrix, read_values,
-    refuse_terminal,
+    Format, Input, KeyFile, MatrixInput, Output, Pass, Place, keys_from, matrix_from, read_keys, read_matrix,
+    read_values, refuse_terminal,
 };
 pub use rungs::data::*;
