@@ -402,8 +402,8 @@ impl Processes {
     }
 }
 
-/// What a rank reads of the others' memory. After a failure nothing of it is read any more when an exchange returns; the
-/// others may still read this rank's, which is therefore not freed before the process ends.
+/// What a rank reads of the others' memory. After a failure nothing of it is read any more when an exchange returns.
+/// The others may still read this rank's, which is therefore not freed before the process ends.
 struct Reads<'a> {
     rank: &'a Rank,
     stream: &'a Engine,

@@ -1,6 +1,6 @@
 // A CUDA driver that runs nothing: it keeps the order of calls in a file, one line per call, and holds callers to rules
-// that a real driver may let pass. Memory is the host's; where a test asks for it by RUNGS_TEST_DRIVER_IPC, other processes
-// can map it. Contexts and streams are numbered from 1 on, by address.
+// that a real driver may let pass. Memory is the host's; where a test asks for it by RUNGS_TEST_DRIVER_IPC, other
+// processes can map it. Contexts and streams are numbered from 1 on, by address.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

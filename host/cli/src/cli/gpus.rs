@@ -49,8 +49,8 @@ pub(super) fn arguments() -> [Arg; 3] {
             .long("transport")
             .value_name("TRANSPORT")
             .help(
-                "How data moves between the GPUs of one host: copies (their copy engines), kernel (loads from the memory \
-                 of all others) or nccl [default: kernel from three GPUs on, and copies for two]",
+                "How data moves between the GPUs of one host: copies (their copy engines), kernel (loads from the \
+                 memory of all others) or nccl [default: kernel from three GPUs on, and copies for two]",
             )
             .value_parser(["copies", "kernel", "nccl"])
             .requires("gpus"),
@@ -194,8 +194,8 @@ pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatc
     report(common, is_first, &[Line::of(outcome)])
 }
 
-/// `rungs radix --gpus N --input FILE`, and `rungs sort FILE --gpus N`: each device reads its share, and the first one's
-/// process writes the whole.
+/// `rungs radix --gpus N --input FILE`, and `rungs sort FILE --gpus N`: each device reads its share, and rank 0
+/// writes the whole.
 pub(super) fn sort_file(
     family: &'static Family,
     gpus: usize,

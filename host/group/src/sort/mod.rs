@@ -35,7 +35,7 @@ use std::str::FromStr;
 /// Samples that a share shows for a cut and round.
 const SAMPLES: u64 = 1024;
 
-/// Keys of a share that show, before a sort by ranges, whether their top bits tell the shares apart; and how many keys a
+/// Keys of a share that show, before a sort by ranges, whether their top bits tell the shares apart; how many keys a
 /// share has that shows some.
 const SHOWN: u64 = 512;
 const SAMPLED: u64 = 4096;

@@ -1,6 +1,6 @@
-//! Sorting keys with values: each rank sorts its share, the sorted shares are cut exactly, the pieces change places, and
-//! each rank sorts what it got. The pieces lie in the order of their ranks, and all sorts are stable. So equal keys keep
-//! their order in the whole.
+//! Sorting keys with values: each rank sorts its share, the sorted shares are cut exactly, the pieces change places,
+//! and each rank sorts what it got. The pieces lie in the order of their ranks, and all sorts are stable. So equal keys
+//! keep their order in the whole.
 
 use super::{cuts, round};
 use crate::vec::room;

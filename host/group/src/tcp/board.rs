@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// Bytes that a rank shows at a time; more take several meetings.
 const SLOT: usize = 1 << 20;
 
-/// Bytes of a rank's head: the number of the meeting that it has come to, and the lengths of what it brings to it and to
+/// Bytes of a rank's head: the number of the meeting that it has come to, the lengths of what it brings to it and to
 /// the one before. Heads are apart, so that ranks that write do not disturb those that read others.
 const HEAD: usize = 128;
 
