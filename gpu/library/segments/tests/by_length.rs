@@ -2,10 +2,13 @@
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_common::ladder::segmented_sort::*;
+use rungs_segments::by_length::items::Keys64;
 use rungs_segments::by_length::launches::RUNG;
-use rungs_segments::by_length::split::sampled;
-use rungs_segments::by_length::{IN_LANE, MOST_SPLIT, SHORT, in_block, in_warp, mean, tile};
-use rungs_testing::{Buffer, for_kinds, inputs, narrow, random, with_multiprocessors};
+use rungs_segments::by_length::short::segmented_sort_by_length_short;
+use rungs_segments::by_length::split::{sampled, segmented_sort_by_length_plan};
+use rungs_segments::by_length::work::{BY_DIGITS, control_len, lists_len, rooms_len};
+use rungs_segments::by_length::{BLOCK, IN_LANE, MOST_SPLIT, SHORT, in_block, in_warp, mean, tile};
+use rungs_testing::{Buffer, for_kinds, inputs, launch, narrow, random, with_multiprocessors};
 use simt::sim::{Check, check as check_races};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -189,6 +192,32 @@ fn very_long_segments() {
     check_pairs("skewed", &narrow(&skewed), &offsets, SIGNED);
     let narrow: Vec<u32> = (0..u64::from(2 * len) + 60).map(|i| random(i) as u32 % 1000).collect();
     check("few", &narrow, &[3, 10 + 2 * len], UNSIGNED);
+}
+
+/// How many segments the plan leaves to the sort by digits, of a very long one and a few others.
+fn left_to_digits(key: impl Fn(u64) -> u64) -> u32 {
+    let (len, multiprocessors) = (MOST_SPLIT * mean::<u64>() + 1, 2);
+    let n = len + 20;
+    let keys: Vec<u64> = (0..u64::from(n)).map(key).collect();
+    let (mut keys, mut offsets) = (Buffer::new(&keys, 0), Buffer::new(&[0, 10, 10 + len, n], 0));
+    let mut control = Buffer::new(&vec![0u32; control_len::<u64>(n, multiprocessors) as usize], 0);
+    let mut lists = Buffer::<u64>::poisoned(lists_len::<u64>(n) as usize, 0);
+    let mut rooms = Buffer::<u64>::poisoned(rooms_len::<u64>(n) as usize, 0);
+    let (keys, none) = (keys.view(), offsets.view().slice(0, 0));
+    let views = (control.view(), lists.view(), rooms.view());
+    let short = segmented_sort_by_length_short::<Keys64, u64, u64>::default();
+    let args = (keys, UNSIGNED, none, none, offsets.view(), views.0, views.1, views.2);
+    launch(short, Geometry::linear(1, BLOCK), args);
+    let plan = segmented_sort_by_length_plan::<Keys64, u64, u64>::default();
+    launch(plan, Geometry::linear(2, BLOCK), (keys, UNSIGNED, none, none, views.0, views.1, views.2));
+    control.slice()[BY_DIGITS as usize]
+}
+
+#[test]
+fn uniform_keys_are_cut_into_even_ranges() {
+    assert_eq!(left_to_digits(random), 0);
+    assert_eq!(left_to_digits(|i| random(i) & random(i + 7)), 1);
+    assert_eq!(left_to_digits(|_| 5), 1);
 }
 
 /// Keys of which the sample sees nothing: one bucket has nearly all, more than there is room for.
