@@ -18,19 +18,19 @@
 //!
 //! **Bottleneck.** As for `msd-skewed`, and the look-ups: histogram and partitions are dearer than with top bits.
 //!
-//! **Cost.** Beside the sample, which from 2²⁰ keys on is one key in 16 or fewer, each key is read to count it, and read
-//! and written twice by the partitions (once up to 1,128,000 keys) and once by the bucket sort. Eight launches, one less
-//! with one partition, one more above 2²⁵ keys.
+//! **Cost.** Beside the sample, which from 2²⁰ keys on is one key in 16 or fewer, each key is read to count it, and
+//! read and written twice by the partitions (once up to 1,128,000 keys) and once by the bucket sort. Eight launches,
+//! one less with one partition, one more above 2²⁵ keys.
 //!
-//! **Threads.** Map, histogram, and the first partition of 2²⁷ keys or more: 1024 per block. Other partitions and bucket
-//! sort: 512 per block, with 64 bytes of keys and 12 keys each.
+//! **Threads.** Map, histogram, and the first partition of 2²⁷ keys or more: 1024 per block. Other partitions and
+//! bucket sort: 512 per block, with 64 bytes of keys and 12 keys each.
 //!
 //! **Limits.** Keys of 32 or 64 bits. Up to 61,440 · 4700 keys go by the map, fewer on devices with less than 144 KiB
 //! of shared memory per block; `msd-skewed` sorts more. Keys that fit a block are sorted by `either`'s launch for them.
 //!
 //! **Source.** Buckets by splitters from a sample are samplesort's, see N. Leischner, V. Osipov and P. Sanders, "GPU
-//! sample sort" (2010). A piecewise linear map instead of splitters is the idea of A. Kristo, K. Vaidya, U. Çetintemel,
-//! S. Misra and T. Kraska, "The case for a learned sorting algorithm" (2020); this map and how it is made are ours.
+//! sample sort" (2010). A model of the distribution instead of splitters is the idea of A. Kristo, K. Vaidya,
+//! U. Çetintemel, S. Misra and T. Kraska, "The case for a learned sorting algorithm" (2020); this map and how it is made are ours.
 //!
 //! | launch | kernel | what it does |
 //! | --- | --- | --- |
