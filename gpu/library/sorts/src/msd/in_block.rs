@@ -294,7 +294,7 @@ impl<W: Key> Spread<W> {
     /// Over `counters` counters, at most 2¹⁵.
     #[inline(always)]
     fn between(least: W, greatest: W, counters: u32) -> Self {
-        let shift = (greatest.bits() - least.bits() | 1).leading_zeros() - (64 - 32 * W::HALVES);
+        let shift = ((greatest.bits() - least.bits()) | 1).leading_zeros() - (64 - 32 * W::HALVES);
         // Between 2³¹ and 2³², so the scale is below 2¹⁶. It is made smaller by more than the error of the division,
         // so that the greatest key stays below the number of counters.
         let width = greatest.above(least, shift);
