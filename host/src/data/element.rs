@@ -57,7 +57,8 @@ macro_rules! elements {
     (@ $T:ident, $from:ident, $whole:ident => $from_whole:expr) => {{ let $whole = $from; $from_whole }};
     ($($T:ident, $Word:ident, $variant:ident, signed $signed:literal,
        to_word |$key:ident| $to:expr, from_word |$word:ident| $from:expr,
-       at |$position:ident| $at:expr, $(from_spread |$x:ident| $from_spread:expr,)? $(from_whole |$whole:ident| $from_whole:expr,)?
+       at |$position:ident| $at:expr, $(from_spread |$x:ident| $from_spread:expr,)?
+       $(from_whole |$whole:ident| $from_whole:expr,)?
        from_pattern |$pattern:ident| $from_pattern:expr, show |$shown:ident| $show:expr,
        corners [$($corner:expr),*];)*) => {$(
         impl Element for $T {

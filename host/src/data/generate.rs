@@ -1,8 +1,9 @@
 //! Input from a seed.
 //!
 //! The keys are made in parts of [`PART`], each by a generator of its own (xoshiro256++, seeded by seed and part), with
-//! arithmetic that IEEE 754 defines to the last bit. So the same seed gives the same keys on every machine, on any number of cores, and the
-//! first keys of a long input are those of a short one where the distribution does not depend on n.
+//! arithmetic that IEEE 754 defines to the last bit. So the same seed gives the same keys on every machine, on any
+//! number of cores, and the first keys of a long input are those of a short one where the distribution does not depend
+//! on n.
 
 use super::{Data, Dtype, Element, for_dtype, memory};
 use crate::{Error, Result};
@@ -36,7 +37,7 @@ const RUN: u64 = 1000;
 /// | `low-bits=K`, `high-bits=K` | the K lowest or highest bits are uniform, the others zero (K from 0 to 64) |
 /// | `zipf` | whole numbers k below 2²⁴ (`u8`: 2⁸, types of 16 bits: 2¹⁶) with a probability near 1/k |
 /// | `normal` | floats: mean 0, standard deviation 1; integers: the middle of the range and a sixteenth of it |
-/// | `exponential` | floats: mean 1; integers: on average half of the range and a sixteenth of it, the first half empty |
+/// | `exponential` | floats: mean 1; integers: the middle of the range, plus a sixteenth of it on average |
 /// | `range=K` | whole numbers from 0 to K - 1, each equally likely (K from 1 to 2²⁴) |
 /// | `timestamps` | the moments of a year in any order, in seconds since 1970; `u64` and `i64` in nanoseconds |
 /// | `gaps` | 64 stretches of the range, each 2⁻¹⁴ of it and anywhere, with uniform keys inside |
@@ -46,8 +47,8 @@ const RUN: u64 = 1000;
 /// - `low-bits` and `high-bits`: a K that exceeds the bits of the type means all of them.
 /// - `zipf`: each power of two is as likely as the next.
 /// - `normal`, `exponential`: an integer that would lie past an end of the range is that end.
-/// - `range`, `timestamps`: `u8` takes the low bits; the other types that do not hold a number have the nearest one that
-///   they hold. `f64` has fractions of a second.
+/// - `range`, `timestamps`: `u8` takes the low bits; the other types that do not hold a number have the nearest one
+///   that they hold. `f64` has fractions of a second.
 /// - `small`: a product of two such matrices is exact in `f32` up to k = 2²⁰, because every partial sum is a whole
 ///   number of at most 16 k.
 /// - `zipf` in `f16` and `bf16`: the nearest finite number of each.

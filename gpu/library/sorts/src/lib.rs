@@ -1,8 +1,8 @@
 //! # Sorts
 //!
-//! What vectors sort by where no rung of the course is enough: keys that are skewed ([`msd_skewed`]), floats and integers in
-//! a range ([`learned`]), keys with values ([`msd_pairs`]), a choice between the sorts by the keys, on the device ([`either`]), keys on several devices
-//! (`pieces`), and keys by any comparator ([`by_order`], [`stable`]).
+//! What vectors sort by where no rung of the course is enough: keys that are skewed ([`msd_skewed`]), floats and
+//! integers in a range ([`learned`]), keys with values ([`msd_pairs`]), a choice between the sorts by the keys, on the
+//! device ([`either`]), keys on several devices (`pieces`), and keys by any comparator ([`by_order`], [`stable`]).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]

@@ -94,16 +94,16 @@ fn whole(n: u64) -> Vec<(&'static str, Vec<u64>)> {
     let made = |from: &dyn Fn(u64) -> u64| (0..n).map(from).collect::<Vec<_>>();
     vec![
         ("in a range", made(&|i| random(i) % 1_000_000)),
-        ("few values", made(&|i| (random(i) % 5) << 20 | 0x77)),
+        ("few values", made(&|i| ((random(i) % 5) << 20) | 0x77)),
         ("equal", made(&|_| 0x1234_5678)),
         ("all ones", made(&|_| u64::MAX)),
         ("zipf", made(&|i| (unit(i) * 16.6).exp() as u64)),
         ("sorted", made(&|i| i * 7 + random(i) % 5)),
         ("reversed", made(&|i| (n - i) * 7 + random(i) % 5)),
-        ("with gaps", made(&|i| (random(i) % 40) << 25 | random(!i) % 3000)),
+        ("with gaps", made(&|i| ((random(i) % 40) << 25) | (random(!i) % 3000))),
         // Two values of which the sample sees one or both, and outliers that it does not see.
         ("ends", made(&|i| if i % 4000 == 1 { 0 } else { u64::MAX >> (random(i) % 3) })),
-        ("sum of four", made(&|i| (0..4).map(|j| random(i ^ j << 60) >> 2 & 0x3fff_ffff_3fff_ffff).sum())),
+        ("sum of four", made(&|i| (0..4).map(|j| (random(i ^ (j << 60)) >> 2) & 0x3fff_ffff_3fff_ffff).sum())),
     ]
 }
 

@@ -15,7 +15,7 @@ pub const fn partition_blocks<W: Key, M: Mapping>() -> u32 {
 }
 
 /// The same for wide blocks.
-pub const fn partition_blocks_wide<W: Key, M: Mapping>() -> u32 {
+pub const fn blocks_wide<W: Key, M: Mapping>() -> u32 {
     partition_blocks::<W, M>() / 2
 }
 
@@ -53,7 +53,7 @@ pub fn radix_msd_skewed_partition<W: Key, M: Mapping>(
 }
 
 /// [`radix_msd_skewed_partition`] in wide blocks.
-#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = partition_blocks_wide::<W, M>(), instances(
+#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = blocks_wide::<W, M>(), instances(
     radix_msd_skewed_partition_wide: <u32, Plain>,
     radix_msd_skewed_partition_wide_mapped: <u32, Mapped>,
     radix_msd_skewed_partition_wide_u64: <u64, Plain>,

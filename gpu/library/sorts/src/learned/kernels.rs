@@ -2,8 +2,8 @@
 
 use super::map::{Map, MapDigit, TABLE_SHARED};
 use crate::buckets::{
-    HISTOGRAM_THREADS, PARTITION_THREADS, PARTITION_THREADS_WIDE, partition_blocks, partition_blocks_wide,
-    partition_cleared, partition_shared,
+    HISTOGRAM_THREADS, PARTITION_THREADS, PARTITION_THREADS_WIDE, blocks_wide, partition_blocks, partition_cleared,
+    partition_shared,
 };
 use crate::msd::{Key, Mapped, Mapping, Plain, Tables, count_buckets, in_block_most, in_block_shared, sort_bucket};
 use simt::{Global, grid, kernel, thread};
@@ -69,7 +69,7 @@ pub fn radix_learned_partition<W: Key, M: Mapping>(
 }
 
 /// [`radix_learned_partition`] in wide blocks, with the table in shared memory.
-#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = partition_blocks_wide::<W, M>(), max_spills = SPILLS, instances(
+#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = blocks_wide::<W, M>(), max_spills = SPILLS, instances(
     radix_learned_partition_wide: <u32, Plain>,
     radix_learned_partition_wide_mapped: <u32, Mapped>,
     radix_learned_partition_wide_u64: <u64, Plain>,

@@ -119,8 +119,8 @@ fn is_high<W: Key>(key: W) -> bool {
     key.top() >> 31 != 0
 }
 
-/// The span of the keys from `least` to `greatest`, with a margin, on its side of the middle; at the far end of that side
-/// if it has no keys.
+/// The span of the keys from `least` to `greatest`, with a margin, on its side of the middle; at the far end of that
+/// side if it has no keys.
 #[inline(always)]
 fn widened<W: Key>((least, greatest): (W, W), high: bool) -> Span<W> {
     let (middle, all) = (W::LARGEST.bits() / 2 + 1, W::LARGEST.bits());

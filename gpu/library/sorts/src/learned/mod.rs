@@ -3,9 +3,13 @@
 //! **Idea.** Buckets by top bits are even only for keys that are uniform bit patterns. Floats are not: half of those
 //! between 0 and 1 share an exponent. Nor are integers in a range, timestamps, or sums. But their distribution is
 //! smooth, and a sample shows it. So the device learns a map from keys to buckets. It divides the range of the keys
-//! into 4096 equal slices, counts a sample by slices, and gives each slice its share of the numbers from 0 to 2¹⁶; inside a
-//! slice the map is linear. The map is monotone, and a look-up takes one load and about ten instructions. The numbers are
-//! nearly uniform, so all further steps are those of an MSD radix sort by their top bits.
+//! into 4096 equal slices, counts a sample by slices, and gives each slice its share of the numbers from 0 to 2¹⁶;
+//! inside a slice the map is linear. The map is monotone, and a look-up takes one load and about fifteen instructions.
+//! The numbers are nearly uniform, so all further steps are those of an MSD radix sort by their top bits.
+//!
+//! **The range.** The words of floats that people sort are two spans with a gap: negative ones, and positive ones. The
+//! gap is wide, since floats near zero have two hundred exponents between them, and it has hardly any keys. The map
+//! leaves it out. With it, slices of normal floats would be several times as wide, and less linear.
 //!
 //! **Many equal keys.** A slice is never narrower than one key, and a value that is frequent fills a bucket of its own.
 //! The bucket sort recognises a bucket of one value. Where the sample misleads, or a value has more keys
@@ -14,19 +18,19 @@
 //!
 //! **Bottleneck.** As for `msd-skewed`, and the look-ups: histogram and partitions are dearer than with top bits.
 //!
-//! **Cost.** Beside the sample, which from 2²⁰ keys on is one key in 16 or fewer, each key is read to count it, and read
-//! and written twice by the partitions (once up to 1,128,000 keys) and once by the bucket sort. Eight launches, one less
-//! with one partition, one more above 2²⁵ keys.
+//! **Cost.** Beside the sample, which from 2²⁰ keys on is one key in 16 or fewer, each key is read to count it, and
+//! read and written twice by the partitions (once up to 1,128,000 keys) and once by the bucket sort. Eight launches,
+//! one less with one partition, one more above 2²⁵ keys.
 //!
-//! **Threads.** Map, histogram, and the first partition of 2²⁷ keys or more: 1024 per block. Other partitions and bucket
-//! sort: 512 per block, with 64 bytes of keys and 12 keys each.
+//! **Threads.** Map, histogram, and the first partition of 2²⁷ keys or more: 1024 per block. Other partitions and
+//! bucket sort: 512 per block, with 64 bytes of keys and 12 keys each.
 //!
 //! **Limits.** Keys of 32 or 64 bits. Up to 61,440 · 4700 keys go by the map, fewer on devices with less than 144 KiB
 //! of shared memory per block; `msd-skewed` sorts more. Keys that fit a block are sorted by `either`'s launch for them.
 //!
 //! **Source.** Buckets by splitters from a sample are samplesort's, see N. Leischner, V. Osipov and P. Sanders, "GPU
-//! sample sort" (2010). A piecewise linear map instead of splitters is the idea of A. Kristo, K. Vaidya, U. Çetintemel,
-//! S. Misra and T. Kraska, "The case for a learned sorting algorithm" (2020); this map and how it is made are ours.
+//! sample sort" (2010). A model of the distribution instead of splitters is the idea of A. Kristo, K. Vaidya,
+//! U. Çetintemel, S. Misra and T. Kraska, "The case for a learned sorting algorithm" (2020); this map and how it is made are ours.
 //!
 //! | launch | kernel | what it does |
 //! | --- | --- | --- |

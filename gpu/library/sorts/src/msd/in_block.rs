@@ -308,8 +308,8 @@ impl<W: Key> Spread<W> {
     }
 }
 
-/// The least and the greatest key of a block of `warps` warps, by those of each thread. `slots`: memory for 64 keys. Has
-/// a barrier.
+/// The least and the greatest key of a block of `warps` warps, by those of each thread. `slots`: memory for 64 keys.
+/// Has a barrier.
 #[inline(always)]
 #[track_caller]
 pub fn extremes<W: Key>(least: W, greatest: W, slots: Shared<W>, warps: u32) -> (W, W) {
