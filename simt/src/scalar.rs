@@ -38,7 +38,8 @@ macro_rules! scalars {
         }
     )*};
 }
-scalars!(u8: 16, F8E4M3: 16, F8E5M2: 16, u16: 8, bf16: 8, f16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
+scalars!(u8: 16, i8: 16, F8E4M3: 16, F8E5M2: 16, u16: 8, i16: 8, bf16: 8, f16: 8);
+scalars!(u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
 
 /// The kinds of operands of atomics, in PTX and in the simulator.
 #[doc(hidden)]
