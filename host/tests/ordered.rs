@@ -187,6 +187,8 @@ fn check_small_keys<T: SortKey>(word: fn(T) -> u16) {
 fn keys_of_8_and_16_bits_are_sorted() {
     check_small_keys::<u8>(u16::from);
     check_small_keys::<u16>(|key| key);
+    check_small_keys::<i8>(|key| (i16::from(key) + 128) as u16);
+    check_small_keys::<i16>(|key| key as u16 ^ 0x8000);
     check_small_keys::<f16>(Element::to_word);
     check_small_keys::<bf16>(Element::to_word);
     let mut few = DeviceVec::from_slice(&engine(), f16::CORNERS).unwrap();

@@ -38,7 +38,8 @@ macro_rules! scalars {
         }
     )*};
 }
-scalars!(u8: 16, F8E4M3: 16, F8E5M2: 16, u16: 8, bf16: 8, f16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
+scalars!(u8: 16, i8: 16, F8E4M3: 16, F8E5M2: 16, u16: 8, i16: 8, bf16: 8, f16: 8);
+scalars!(u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
 
 /// Two elements of 4 bytes that a view holds as one of 8: a value and its weight, say, or the factor and the summand of
 /// an affine map. Pairs are compared by the first, then the second.

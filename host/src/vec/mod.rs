@@ -19,7 +19,7 @@
 //! | method | types of elements |
 //! | --- | --- |
 //! | `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `sort`, `sort_descending` | the same, `u8`, `u16`, `f16`, `bf16` |
+//! | `sort`, `sort_descending` | the same, `u8`, `i8`, `u16`, `i16`, `f16`, `bf16` |
 //! | `sort_with`, `sort_with_descending` | those of `argsort`, with values of any [`Scalar`] |
 //! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
 //! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |

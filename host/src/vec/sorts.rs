@@ -6,7 +6,7 @@ use crate::data::Element;
 use crate::engine::{Engine, Geometry};
 use crate::error::Result;
 use crate::keys::{KeyWord, order_of};
-use rungs_kernels::keys::UNSIGNED;
+use rungs_kernels::keys::{SIGNED, UNSIGNED};
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ordered::small::{small_narrow, small_widen};
@@ -16,10 +16,10 @@ use simt::{Global, Scalar};
 /// What keys that are sorted in place are aligned to: threads load so many bytes at once.
 pub const ALIGN: usize = 16;
 
-/// A type of keys: `u8`, `u16`, `f16`, `bf16`, `u32`, `i32`, `f32`, `u64`, `i64` or `f64`.
+/// A type of keys: integers of 8 to 64 bits, `f16`, `bf16`, `f32` or `f64`.
 #[diagnostic::on_unimplemented(
     message = "vectors of `{Self}` are not sorted",
-    note = "those of u8, u16, f16, bf16, u32, i32, f32, u64, i64 and f64 are; others are by `sort_by`"
+    note = "those of integers of 8 to 64 bits, f16, bf16, f32 and f64 are; others are by `sort_by`"
 )]
 pub trait SortKey: Scalar {
     /// How the words of the type are ordered, see [`rungs_kernels::keys`].
@@ -33,10 +33,16 @@ impl<T: Element<Word: SortWord> + Scalar> SortKey for T {
     type Word = T::Word;
 }
 
-impl SortKey for u16 {
-    const ORDER: u32 = UNSIGNED;
-    type Word = u16;
+/// Types whose vectors are sorted, though they are no type of data in files.
+macro_rules! keys {
+    ($($T:ty as $W:ty: $order:expr),*) => {$(
+        impl SortKey for $T {
+            const ORDER: u32 = $order;
+            type Word = $W;
+        }
+    )*};
 }
+keys!(i8 as u8: SIGNED, u16 as u16: UNSIGNED, i16 as u16: SIGNED);
 
 /// A word that stores one key.
 #[diagnostic::on_unimplemented(message = "keys that are stored in `{Self}` are not sorted")]
