@@ -1,10 +1,10 @@
 //! Judges the reader's answer. Cut by `cargo xtask exercises`.
 
 #[allow(unused)]
-#[path = "../../answers/40_lock.rs"]
+#[path = "../../answers/42_lock.rs"]
 #[rustfmt::skip]
 mod answer;
-#[path = "../../checks/40_lock.rs"]
+#[path = "../../checks/42_lock.rs"]
 mod check;
 
 fn main() -> std::process::ExitCode {

@@ -5,7 +5,7 @@ use rungs_exercises::*;
 
 /// The exercise.
 pub const EXERCISE: Exercise =
-    Exercise { name: "40_lock", sizes: &[1, 6, 31, BLOCK, 33, 100, 3 * BLOCK, 9 * BLOCK], run, gates: &[] };
+    Exercise { name: "42_lock", sizes: &[1, 6, 31, BLOCK, 33, 100, 3 * BLOCK, 9 * BLOCK], run, gates: &[] };
 
 fn run(on: &Run) -> Result {
     let numbers = on.numbers(on.n);

@@ -1,10 +1,10 @@
 //! Judges the reader's answer. Cut by `cargo xtask exercises`.
 
 #[allow(unused)]
-#[path = "../../answers/39_message.rs"]
+#[path = "../../answers/41_message.rs"]
 #[rustfmt::skip]
 mod answer;
-#[path = "../../checks/39_message.rs"]
+#[path = "../../checks/41_message.rs"]
 mod check;
 
 fn main() -> std::process::ExitCode {

@@ -5,7 +5,7 @@ use rungs_exercises::*;
 
 /// The exercise.
 pub const EXERCISE: Exercise =
-    Exercise { name: "39_message", sizes: &[1, 6, 31, WORDS, 33, 100, 3 * WORDS, 9 * WORDS], run, gates: &[] };
+    Exercise { name: "41_message", sizes: &[1, 6, 31, WORDS, 33, 100, 3 * WORDS, 9 * WORDS], run, gates: &[] };
 
 fn run(on: &Run) -> Result {
     let (numbers, pairs) = (on.numbers(on.n), on.n.div_ceil(WORDS));

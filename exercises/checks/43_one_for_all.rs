@@ -5,7 +5,7 @@ use rungs_exercises::*;
 
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
-    name: "41_one_for_all",
+    name: "43_one_for_all",
     sizes: &[1, 31, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 5 * BLOCK + 7],
     run,
     gates: &[
