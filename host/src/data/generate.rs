@@ -321,9 +321,9 @@ impl Random {
 fn ln(x: f64) -> f64 {
     const LN_2: f64 = std::f64::consts::LN_2;
     // x = m · 2^e with m between √½ and √2, and ln m = 2 artanh z, a series whose terms fall by a factor of 34 or more.
-    let bits = x.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    let bits = x.to_bits().wrapping_sub(std::f64::consts::FRAC_1_SQRT_2.to_bits());
     let exponent = bits as i64 >> 52;
-    let m = f64::from_bits(x.to_bits() - ((exponent as u64) << 52));
+    let m = f64::from_bits(x.to_bits().wrapping_sub((exponent as u64) << 52));
     let z = (m - 1.0) / (m + 1.0);
     let series = (0..12).rev().fold(0.0, |sum, k| sum * (z * z) + 1.0 / f64::from(2 * k + 1));
     exponent as f64 * LN_2 + 2.0 * z * series

@@ -332,7 +332,7 @@ fn compositions(jobs: &mut Vec<Job>, engine: &Engine, n: usize) -> Result<(), Fa
     for exclusive in [false, true] {
         let scan = Plan::scan_with(engine, n, compose_u32::Kernels, exclusive)?;
         jobs.push(Job {
-            what: format!("running compositions of {n} maps, exclusive: {exclusive}"),
+            what: format!("scan of {n} maps by composition, exclusive: {exclusive}"),
             scratch_bytes: scan.scratch_bytes(),
             // SAFETY: the harness has the arrays that a job asks for.
             run: Box::new(move |stream, arrays, scratch, bytes| unsafe {

@@ -5,8 +5,8 @@
 
 use rungs_kernels::operator::Operator;
 use rungs_kernels::order::Order;
-use rungs_kernels::{operator_kernels, sort_kernels};
 use rungs_kernels::transform::{self, Functor};
+use rungs_kernels::{operator_kernels, sort_kernels};
 use simt::{Global, kernel, shared, thread};
 
 /// Threads per block of [`smooth`], and elements that a block writes.

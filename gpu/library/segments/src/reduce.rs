@@ -60,7 +60,7 @@ const OF_SEVERAL: u32 = u32::MAX;
 
 /// Combines short segments into `output`, and lists the pieces of others: begin and length in `pieces`, the segment in
 /// `owners`. Segments of several pieces are in `long`, as three words: the segment, its first piece, their number.
-#[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
+#[kernel(max_threads = BLOCK, max_spills = 8, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 #[allow(clippy::too_many_arguments, reason = "views")]
 pub fn segmented_reduce_short<T: Scalar, O: Operator<T>>(
     input: Global<T>,
