@@ -1,5 +1,7 @@
-//! The text of source files: of this project's kernels from the program itself, of others from the disk.
+//! The text of source files: of this project's kernels and the gallery from the program itself, of others from the
+//! disk.
 
+use rungs_gallery::TOPICS;
 use std::borrow::Cow;
 
 // `SOURCES`: path from the root of the project, and text, of each file of the kernels.
@@ -8,7 +10,8 @@ include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 /// The text of a file.
 pub fn text(file: &str) -> Option<Cow<'static, str>> {
     let file = file.replace('\\', "/");
-    match SOURCES.iter().find(|(path, _)| file.ends_with(path)) {
+    let gallery = TOPICS.iter().map(|topic| (topic.file, topic.text));
+    match SOURCES.iter().copied().chain(gallery).find(|(path, _)| file.ends_with(path)) {
         Some((_, text)) => Some(Cow::Borrowed(text)),
         None => std::fs::read_to_string(&file).ok().map(Cow::Owned),
     }
