@@ -11,7 +11,8 @@
 //! A scan by key is the same without ranks: in the second walk each element's result goes to its own place in the stage.
 //!
 //! **Bottleneck.** Shared memory: each element passes through it, because threads take consecutive elements; ITEMS is
-//! odd, so that they meet in no bank.
+//! odd, so that they meet in no bank. On an H100, times CUB's: 1.4 at 2¹⁶ keys, 1.0 to 1.15 at 2²⁰, 0.74 to 0.90 at 2²⁴,
+//! 0.66 to 0.87 at 2²⁸. Roles for warps, as in [`crate::look_ahead`], were not tried for runs.
 //!
 //! **Cost.** One read of each key and value, one write of each run's key and result; a state of two words, or three for
 //! values of 8 bytes, per tile; 5 barriers per tile; one launch, and the clearing of the states before it.

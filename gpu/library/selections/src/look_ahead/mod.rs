@@ -15,7 +15,9 @@
 //! that are kept, shifted likewise. The stage has room before and behind the tile for that. In a selection that looks at
 //! the item before, the 16 bytes in front of the tile are copied to the room before it.
 //!
-//! **Bottleneck.** Memory; at 2²⁴ items and few of them kept, the start and the end of the pipeline.
+//! **Bottleneck.** Memory; at 2²⁴ items and few of them kept, the start and the end of the pipeline. On an H100, times
+//! CUB's from 2¹⁶ to 2²⁸ items: `unique` 1.2 to 1.6, `partition` 1.0 to 1.2, a selection by bounds 1.0 to 1.8 where half
+//! is kept, and 0.8 to 1.7 where a tenth is, the least at 2²⁸ words of 4 bytes.
 //!
 //! **Cost.** One read of each item and one write of each kept one; a state of 8 bytes per tile, which each block reads;
 //! 2 barriers of four warps per tile; one launch. Tags count launches, so the workspace is cleared once, not before each

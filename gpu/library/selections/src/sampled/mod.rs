@@ -19,6 +19,8 @@
 //! is read once per digit, and once more.
 //!
 //! **Bottleneck.** Memory, from 2²⁶ keys on; below, the pivot's block and the barriers of the last launch.
+//! On an H100, times a whole sort by CUB: k = 10 of 2²⁰ keys 3.0, of 2²⁴ 9.4, of 2²⁸ 14; of 2²⁴ keys k = 1000 8.3, and
+//! k = 65,536 7.7; of equal keys about the same.
 //!
 //! **Cost.** One read of each key and of 8192 samples; a few reads of the keys that are kept, about k + 5·√(k·n / 8192)
 //! and 6·n / 8192 more; three launches.

@@ -17,6 +17,9 @@
 //! are, and they come last here too: a bad map costs time, and nothing else.
 //!
 //! **Bottleneck.** As for `msd-skewed`, and the look-ups: histogram and partitions are dearer than with top bits.
+//! On an H100, times CUB's radix sort: f32 uniform, normal and exponential 1.45 to 1.66 at 2²⁰, 1.43 to 1.64 at 2²⁴, 1.48
+//! at 2²⁷ and 1.45 at 2²⁸; f64 2.1 to 3.0 at 2²⁰ and 2.4 at 2²⁴; u32 in a range of 10⁶ and timestamps 1.6 to 1.9; ids
+//! with gaps 0.8, where the slices of a sample miss the steps.
 //!
 //! **Cost.** Beside the sample, which from 2²⁰ keys on is one key in 16 or fewer, each key is read to count it, and
 //! read and written twice by the partitions (once up to 1,128,000 keys) and once by the bucket sort. Eight launches,
