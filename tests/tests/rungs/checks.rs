@@ -264,6 +264,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("run-lengths", &[], &[n(20_000)]),
     ("reduce-by-key", &[], &[n(20_000)]),
     ("top-k", &[], &[n(20_000)]),
+    // The filter from 2^15 keys on.
+    ("top-k", &["sampled"], &[n(33_000)]),
     ("segmented-sort", &[], &[n(20_000)]),
     ("histogram", &[], &[n(20_000)]),
     ("saxpy", &[], &[n(5000)]),
