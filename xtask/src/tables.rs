@@ -140,8 +140,10 @@ fn make(root: &Path) -> Result<Files> {
     let all: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
     let mut shown: Vec<Shown> =
         rates.map(|(_, path)| (format!("Rates of the {RATES} sorts, by n"), path)).into_iter().collect();
+    let of_front = devices(root)?.into_iter().next().unwrap_or_default();
+    let of_front: Vec<&Report> = of_front.iter().map(|(_, report)| report).collect();
     let fronts = [
-        (PRIMITIVES, "Speedup over CUB and cuBLAS, by primitive", front::plot(&all)),
+        (PRIMITIVES, "Speedup over CUB and cuBLAS, by primitive", front::plot(&of_front)),
         (OVER_LIBRARIES, "Speed of the fastest rungs over the libraries' functions, by n", plot::over_libraries(&all)),
         (ROOFLINE, "Roofline", plot::roofline(&all)),
     ];
@@ -155,7 +157,7 @@ fn make(root: &Path) -> Result<Files> {
     let page = |name: &str| read(&root.join(name))?.with_context(|| format!("there is no {name}"));
     let rungs = rungs(root)?;
     let (kernel, example) = (kernel(&page(KERNEL)?)?, example(&page(EXAMPLE)?)?);
-    let ratios = format!("{}\n{}\n", front::table(&all), losses::in_short(&all, LOSSES));
+    let ratios = format!("{}\n{}\n", front::table(&of_front), losses::in_short(&of_front, LOSSES));
     let code = |text: &str| format!("```rust\n{text}```\n");
     let parts = [("kernel", code(&kernel)), ("ratios", ratios), ("example", code(&example))];
     let replace_all = |text: String, (name, part): &(&str, String)| replaced(&text, name, part);
@@ -163,7 +165,7 @@ fn make(root: &Path) -> Result<Files> {
     let of_ladders = reports_of_ladders(root)?;
     let of_ladders: Vec<&Report> = of_ladders.iter().map(|(_, report)| report).collect();
     files.insert(LADDERS.into(), replaced(&page(LADDERS)?, "ladders", &ladders(&rungs, &of_ladders))?);
-    files.insert(LOSSES.into(), replaced(&page(LOSSES)?, "losses", &losses::tables(&all))?);
+    files.insert(LOSSES.into(), replaced(&page(LOSSES)?, "losses", &losses::tables(&of_front))?);
     let roads = self::reports(root, BACKENDS)?;
     if !roads.is_empty() {
         let roads: Vec<&Report> = roads.iter().rev().map(|(_, report)| report).collect();
@@ -326,18 +328,38 @@ pub fn reports(root: &Path, folder: &str) -> Result<Vec<(String, Report)>> {
     Ok(reports)
 }
 
-/// The reports in the folder of results, and of those of other devices the rows of families that have none there.
+/// The reports of the device on which most of today's rungs were measured, and of those of others the rows of families
+/// that it has none of.
 pub fn reports_of_ladders(root: &Path) -> Result<Vec<(String, Report)>> {
-    let mut all = reports(root, RESULTS)?;
-    let rows = all.iter().flat_map(|(_, report)| &report.results);
-    let families: BTreeSet<String> = rows.map(|row| row.family.clone()).collect();
-    for (folder, _) in OTHERS {
-        for (file, mut report) in reports(root, &format!("{RESULTS}/{folder}"))? {
+    let mut all = vec![];
+    let mut families: BTreeSet<String> = BTreeSet::new();
+    for reports in devices(root)? {
+        let rows = reports.iter().flat_map(|(_, report)| &report.results);
+        let of_device: BTreeSet<String> = rows.map(|row| row.family.clone()).collect();
+        for (file, mut report) in reports {
             report.results.retain(|row| !families.contains(&row.family));
-            all.push((format!("{folder}/{file}"), report));
+            all.push((file, report));
         }
+        families.extend(of_device);
     }
     Ok(all)
+}
+
+/// The reports of each device, newest first; first the device on which most of today's rungs were measured. Their files
+/// are named from the folder of results.
+fn devices(root: &Path) -> Result<Vec<Vec<(String, Report)>>> {
+    let today: BTreeSet<(String, String)> = rungs(root)?.into_iter().map(|rung| (rung.family, rung.name)).collect();
+    let mut devices = vec![reports(root, RESULTS)?];
+    for (folder, _) in OTHERS {
+        let named = |(file, report)| (format!("{folder}/{file}"), report);
+        devices.push(reports(root, &format!("{RESULTS}/{folder}"))?.into_iter().map(named).collect());
+    }
+    devices.sort_by_cached_key(|reports| {
+        let rows = reports.iter().flat_map(|(_, report)| &report.results);
+        let measured: BTreeSet<_> = rows.map(|row| (row.family.clone(), row.name.clone())).collect();
+        std::cmp::Reverse(measured.intersection(&today).count())
+    });
+    Ok(devices)
 }
 
 /// The page with a generated part replaced; the lines before and after it stay.
