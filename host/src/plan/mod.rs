@@ -31,7 +31,7 @@
 //! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of one's own | any `Scalar` |
 //! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
-//! | [`Plan::select_between`], [`Plan::unique`] | input, output, the number kept; a limit on the device, or null | as sort |
+//! | [`Plan::select_between`], [`Plan::unique`] | input, output, count; a limit, or null | as sort |
 //! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
 //!
 //! **Contexts, streams, memory.** On a GPU the engine is [`Engine::adopt`]'s, for a context of the caller's, or

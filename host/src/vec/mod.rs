@@ -219,9 +219,9 @@ impl<T: Scalar> DeviceVec<T> {
         self.buffer.as_ptr().wrapping_add(self.start)
     }
 
-    /// Sorts in place; floats in the IEEE total order, see [`crate::data`]. Keys of 8 and 16 bits are sorted as words of
-    /// 32 bits: that takes as long as as many `u32`, two more passes over the memory, and 4 bytes of scratch memory per
-    /// key beside the sort's own.
+    /// Sorts in place; floats in the IEEE total order, see [`crate::data`]. Keys of 8 and 16 bits are sorted as words
+    /// of 32 bits: that takes as long as as many `u32`, two more passes over the memory, and 4 bytes of scratch memory
+    /// per key beside the sort's own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if scratch memory does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if a

@@ -245,13 +245,14 @@ impl<T: Scalar> DeviceVec<T> {
         Ok(Some((both[0], both[1])))
     }
 
-    /// Running sums, minima or maxima of values inside each run of keys with the same bits; the value at a place belongs
-    /// to the key there. With `exclusive`, each leaves its own value out, and the first of a run is the operation's
-    /// identity. The last bits of a sum of floats may differ from call to call.
+    /// Running sums, minima or maxima of values inside each run of keys with the same bits; the value at a place
+    /// belongs to the key there. With `exclusive`, each leaves its own value out, and the first of a run is the
+    /// operation's identity. The last bits of a sum of floats may differ from call to call.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if there are not as many values as keys, or if they are on another engine; otherwise as for
-    /// [`DeviceVec::sort`]; [`Error::OutOfMemory`](crate::Error::OutOfMemory) also if the result does not fit.
+    /// [`Error::Usage`](crate::Error::Usage) if there are not as many values as keys, or if they are on another engine;
+    /// otherwise as for [`DeviceVec::sort`]; [`Error::OutOfMemory`](crate::Error::OutOfMemory) also if the result does
+    /// not fit.
     pub fn scan_by_key<V>(&self, values: &DeviceVec<V>, operation: Operation, exclusive: bool) -> Result<DeviceVec<V>>
     where
         V: Scalar,

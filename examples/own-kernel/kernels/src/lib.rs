@@ -1,5 +1,5 @@
-//! Two kernels, one from nothing and one that is a functor for a function of `rungs-kernels`; an order, with the kernels
-//! that sort by it; and an operator, with the kernels that reduce and scan by it.
+//! Two kernels, one from nothing and one that is a functor for a function of `rungs-kernels`; an order, with the
+//! kernels that sort by it; and an operator, with the kernels that reduce and scan by it.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 

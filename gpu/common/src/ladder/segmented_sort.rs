@@ -7,8 +7,8 @@ pub use super::*;
 pub struct Segments<W> {
     /// The keys, which are sorted in place. Those that are in no segment stay as they are.
     pub keys: Global<W>,
-    /// Where each segment begins, and where the last one ends. Offsets do not descend, or what is in the keys afterwards
-    /// is unspecified.
+    /// Where each segment begins, and where the last one ends. Offsets do not descend, or what is in the keys
+    /// afterwards is unspecified.
     pub offsets: Global<u32>,
     /// What the words mean, see [`crate::keys`].
     pub order: u32,

@@ -1,18 +1,19 @@
 //! # Runs of equal keys in one pass
 //!
 //! **Idea.** A *run* is a longest piece of neighbouring keys with the same bits. Its values are combined, or counted. A
-//! thread has [`ITEMS`] consecutive elements; it walks over them twice. The first walk counts the runs that begin and combines
-//! the values since the last began ([`Runs`]); a scan of these over threads, warps and tiles gives each thread what
-//! stands before its elements. In the second walk a key that begins a run ends the one before: the key and that run's
-//! values are staged in shared memory, from where the block stores them side by side. Run r's key is staged by the
-//! thread that sees it begin, its values by the thread that sees run r + 1 begin, so both have one rank in the stage,
-//! and the values leave one place further to the front.
+//! thread has [`ITEMS`] consecutive elements; it walks over them twice. The first walk counts the runs that begin and
+//! combines the values since the last began ([`Runs`]); a scan of these over threads, warps and tiles gives each thread
+//! what stands before its elements. In the second walk a key that begins a run ends the one before: the key and that
+//! run's values are staged in shared memory, from where the block stores them side by side. Run r's key is staged by
+//! the thread that sees it begin, its values by the thread that sees run r + 1 begin, so both have one rank in the
+//! stage, and the values leave one place further to the front.
 //!
-//! A scan by key is the same without ranks: in the second walk each element's result goes to its own place in the stage.
+//! A scan by key is the same without ranks: in the second walk each element's result goes to its own place in the
+//! stage.
 //!
 //! **Bottleneck.** Shared memory: each element passes through it, because threads take consecutive elements; ITEMS is
-//! odd, so that they meet in no bank. On an H100, times CUB's: 1.4 at 2¹⁶ keys, 1.0 to 1.15 at 2²⁰, 0.74 to 0.90 at 2²⁴,
-//! 0.66 to 0.87 at 2²⁸. Roles for warps, as in [`crate::look_ahead`], were not tried for runs.
+//! odd, so that they meet in no bank. On an H100, times CUB's: 1.4 at 2¹⁶ keys, 1.0 to 1.15 at 2²⁰, 0.74 to 0.90 at
+//! 2²⁴, 0.66 to 0.87 at 2²⁸. Roles for warps, as in [`crate::look_ahead`], were not tried for runs.
 //!
 //! **Cost.** One read of each key and value, one write of each run's key and result; a state of two words, or three for
 //! values of 8 bytes, per tile; 5 barriers per tile; one launch, and the clearing of the states before it.

@@ -5,7 +5,7 @@
 //!
 //! | module | task |
 //! | --- | --- |
-//! | [`compact`] | moves the items that a test keeps to the front, by bounds or runs, and the others elsewhere if asked to |
+//! | [`compact`] | moves what a test keeps to the front, by bounds or runs, and the rest elsewhere if asked to |
 //! | [`kernels`] | the same by flags |
 //! | [`look_ahead`] | the same by bounds and runs, for many items on newer devices |
 //! | `pass` | what the host launches: one or the other |

@@ -193,7 +193,13 @@ pub mod launches {
     pub fn scan<S: OperatorKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<scans::Elements<S::Element>>> {
         let ask = Ask::of::<S::Element>(on, n);
         if scan::ahead::<S::Element>() && look_ahead::RUNG.rung.check(&ask).is_ok() {
-            return look_ahead::launches(S::ScanAhead::default(), on, n);
+            let blocks = look_ahead::grid::<S::Element>(n, on.device().multiprocessors);
+            let geometry = Geometry::linear(blocks, scan::AHEAD_BLOCK).shared(look_ahead::SHARED_BYTES);
+            // Cleared once: each launch leaves the workspace ready for the next.
+            let workspace = on.zeros::<u64>(look_ahead::workspace::<S::Element>(n))?;
+            return Ok(Box::new(move |on, scans::Elements { input, output, exclusive }| {
+                on.launch(S::ScanAhead::default(), geometry, (input, output, workspace.view(), exclusive as u32))
+            }));
         }
         let workspace = on.scratch(scan::workspace::<S::Element, S::Operator>(n))?;
         let geometry = Geometry::linear(scan::grid(n), BLOCK).shared(scan::shared_bytes::<S::Element>());

@@ -8,9 +8,9 @@ use simt::launcher::{Device, Launcher, Result, Scratch};
 use simt::{Argument, Geometry, Global, Scalar};
 use std::cell::Cell;
 
-/// Items from which on [`Pass::LookAhead`] is taken on a GPU. On an H100 it took, of the other's time for 2²⁰ items, 0.84
-/// to 0.90 for `unique`, 0.96 to 1.02 for `partition`, and 0.99 to 1.14 for a selection by bounds; for 2²⁴ items and
-/// more 0.50 to 0.88 for all three.
+/// Items from which on [`Pass::LookAhead`] is taken on a GPU. On an H100 it took, of the other's time for 2²⁰ items,
+/// 0.84 to 0.90 for `unique`, 0.96 to 1.02 for `partition`, and 0.99 to 1.14 for a selection by bounds; for 2²⁴ items
+/// and more 0.50 to 0.88 for all three.
 pub const LEAST: u32 = 1 << 16;
 
 /// How a selection runs: in one launch either way.

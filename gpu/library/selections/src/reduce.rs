@@ -85,8 +85,8 @@ where
     reduce::<T, Product>(input, output, workspace)
 }
 
-/// The place of the first key, in the order `order` (see [`rungs_common::keys`]), to `output[0]`; of equal keys, that of
-/// the first. Without keys it is `u32::MAX`.
+/// The place of the first key, in the order `order` (see [`rungs_common::keys`]), to `output[0]`; of equal keys, that
+/// of the first. Without keys it is `u32::MAX`.
 #[kernel(max_threads = BLOCK, min_blocks = RESIDENT, instances(first_place_u32: <u32>, first_place_u64: <u64>))]
 pub fn first_place<W: Word + Key>(input: Global<W>, output: Global<u32>, workspace: Global<u32>, order: u32) {
     let item = |key: W, place| Placed { key: key.encode(order), place };
@@ -233,8 +233,8 @@ fn combine<T: Scalar, C: Carry>(input: Global<T>, item: impl Fn(T, u32) -> C, wo
     (t == 0).then_some(all)
 }
 
-/// Sends a value to the lane that differs in the bit `bit`, and combines the one received with `keep`; that of the lower
-/// lane comes first.
+/// Sends a value to the lane that differs in the bit `bit`, and combines the one received with `keep`; that of the
+/// lower lane comes first.
 #[inline(always)]
 fn meet<C: Carry>(keep: C, send: C, bit: u32) -> C {
     let received = send.at_lane(lane_id() ^ bit);

@@ -5,8 +5,8 @@
 //! right elements in the right order, but in which groups may differ from call to call.
 //!
 //! Two kernels do it. On compute capability 9.0 elements of 4 and 8 bytes are scanned by the course's
-//! [look-ahead](rungs_scan::r6_look_ahead). All others are scanned here: a block takes a tile of [`TILE`] elements, each
-//! thread consecutive ones, and looks back for what stands before the tile.
+//! [look-ahead](rungs_scan::r6_look_ahead). All others are scanned here: a block takes a tile of [`TILE`] elements,
+//! each thread consecutive ones, and looks back for what stands before the tile.
 //!
 //! **Bottleneck.** Memory, with pauses while a block looks back, as in [`crate::compact`].
 

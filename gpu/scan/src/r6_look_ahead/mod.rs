@@ -12,8 +12,7 @@
 //!
 //! **Cost.** About 2.75·n additions (2.5·n for elements of 8 bytes); 8 bytes of global memory per word, and 8 or 16
 //! bytes of state per tile and block; 1 barrier per block, and per tile 1 for the four warps that add; one launch. A
-//! tile that lies partly outside the input takes 2 more. A block has 184.4 KiB of shared memory, so one block is
-//! resident per SM.
+//! tile that lies partly outside the input takes 2 more. A block has 184.4 KiB of shared memory: one fits an SM.
 //!
 //! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a tile
 //! each of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
@@ -21,8 +20,7 @@
 //! **Limits.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from a
 //! multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
 //! pack in pairs, packs one by one, lanes by doubling, warps one by one; tiles in groups of 32 by a butterfly, groups
-//! one by one, then the incomplete group. It is the same on every device and in every run with the same n and the same
-//! alignment of the input.
+//! one by one, then the incomplete group: the same on every device, for one n and one alignment of the input.
 //!
 //! **Source.** CCCL (CUB), pull request 6811, for the idea of looking ahead. The kernel is our own.
 
@@ -48,8 +46,7 @@ const VECTORS: usize = 11;
 const COPIER: u32 = 2 * SQUAD;
 /// Tiles in the ring.
 const STAGES: u32 = 8;
-/// Groups of 32 states that the look-ahead loads at once: enough for 132 blocks, whichever state of a group comes
-/// first.
+/// Groups of 32 states that the look-ahead loads at once: enough for 132 blocks, wherever a group begins.
 const GROUPS: usize = 6;
 
 /// Threads per block: two squads, the warp that copies tiles, the warp that looks ahead.
@@ -186,7 +183,6 @@ fn look_ahead<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>) 
             });
         }
         warp::sync_warp(warp::FULL); // all lanes have read the stage's number before it can change
-        // Only lane 0 has combined the lanes in their order.
         if warp::lane_id() == 0 {
             BEFORE::view().cast::<T>().set(place.stage, O::combine(groups, incomplete));
             Mbarrier::at(READY::view(), place.stage).arrive();
@@ -287,28 +283,18 @@ pub mod launches {
         })
     }
 
-    /// The launches of a kernel that calls [`scan_by`](super::scan_by), for `n` elements.
-    ///
-    /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    pub fn launches<T: Scalar, K>(kernel: K, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>>
-    where
-        K: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
-    {
-        let geometry = Geometry::linear(grid::<T>(n, on.device().multiprocessors), BLOCK).shared(SHARED_BYTES);
-        // Cleared once: each launch leaves the workspace ready for the next.
-        let workspace = on.zeros::<u64>(workspace::<T>(n))?;
-        Ok(Box::new(move |on, Elements { input, output, exclusive }| {
-            on.launch(kernel, geometry, (input, output, workspace.view(), exclusive as u32))
-        }))
-    }
-
     impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for LookAhead
     where
         scan_look_ahead<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
     {
         fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            launches(scan_look_ahead::<T, O>::default(), on, n)
+            let geometry = Geometry::linear(grid::<T>(n, on.device().multiprocessors), BLOCK).shared(SHARED_BYTES);
+            // Cleared once: each launch leaves the workspace ready for the next.
+            let workspace = on.zeros::<u64>(workspace::<T>(n))?;
+            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
+                let args = (input, output, workspace.view(), exclusive as u32);
+                on.launch(scan_look_ahead::<T, O>::default(), geometry, args)
+            }))
         }
     }
 }

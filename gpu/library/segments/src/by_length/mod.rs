@@ -19,9 +19,9 @@
 //! sorted, so equal keys keep their order; values are loaded by place when keys are stored.
 //!
 //! **Bottleneck.** The networks: a segment of 1000 keys takes 55 comparisons for each key. For short segments,
-//! shuffles. On an H100, times CUB's segmented sort of 2²⁰ and of 2²⁴ keys: segments of 1 to 64 keys 1.3 and 1.8, 0 to 3
-//! keys 2.0 and 3.3, 257 keys 7.3 and 20, about 1000 keys 2.4 and 6.1, about 100,000 keys 3.9 and 1.9, of lengths by a
-//! power law 3.6 and 14.
+//! shuffles. On an H100, times CUB's segmented sort of 2²⁰ and of 2²⁴ keys: segments of 1 to 64 keys 1.3 and 1.8, 0 to
+//! 3 keys 2.0 and 3.3, 257 keys 7.3 and 20, about 1000 keys 2.4 and 6.1, about 100,000 keys 3.9 and 1.9, of lengths by
+//! a power law 3.6 and 14.
 //!
 //! **Cost.** One launch up to 128 keys in all, two up to 8192 (4096 words of 8 bytes), five for more. A key is read and
 //! written once, in a long segment twice.

@@ -1,9 +1,9 @@
 //! # Select, compaction in one pass that looks back
 //!
-//! **Idea.** Which items are kept is a [`Keep`]: a test of an item, of its flag, or of it and the item before it. A block takes a
-//! tile of [`TILE`] items, ranks the kept ones by ballots, looks back for the number kept before the tile, stages the
-//! kept items in shared memory, and stores them side by side. A partition stages the others behind them, and stores
-//! those to a second view. Items keep their order.
+//! **Idea.** Which items are kept is a [`Keep`]: a test of an item, of its flag, or of it and the item before it. A
+//! block takes a tile of [`TILE`] items, ranks the kept ones by ballots, looks back for the number kept before the
+//! tile, stages the kept items in shared memory, and stores them side by side. A partition stages the others behind
+//! them, and stores those to a second view. Items keep their order.
 //!
 //! **A test of one's own.** A [`Functor`] with a result of `bool` is a test. A PTX entry cannot be generic, so it needs
 //! a kernel of its own, in the crate of the functor:
@@ -44,14 +44,14 @@
 //!
 //! The host then writes `x.select_if(multiples, Multiple { of: 3 })`, with `x` a `rungs::vec::DeviceVec`.
 //!
-//! **Kernels.** Here are those of the library's own tests: words between two bounds, with or without the others, and the
-//! first word of each run. Those by flags are in [`crate::kernels`].
+//! **Kernels.** Here are those of the library's own tests: words between two bounds, with or without the others, and
+//! the first word of each run. Those by flags are in [`crate::kernels`].
 //!
 //! **Bottleneck.** Memory; a block's loads and stores pause while it looks back, and the other blocks of the SM fill
 //! the gap. Where that is not enough, [`crate::look_ahead`] has roles for warps and a ring of bulk copies.
 //!
-//! **Cost.** One read of each item and one write of each kept one; a state of 8 bytes per tile; 3 barriers per tile; one
-//! launch, and the clearing of the states before it.
+//! **Cost.** One read of each item and one write of each kept one; a state of 8 bytes per tile; 3 barriers per tile;
+//! one launch, and the clearing of the states before it.
 //!
 //! **Threads.** A block of 256 threads per tile of 4096 items. A warp has a consecutive piece of the tile and takes it
 //! in rows of 32; stores go in stripes of the block.

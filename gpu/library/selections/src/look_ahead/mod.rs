@@ -10,21 +10,21 @@
 //!
 //! **In place.** A compacting thread takes its items into registers and waits until the number of items before is
 //! known. After a barrier, when all have taken theirs, it writes those that are kept. Item number i goes to a place of
-//! the stage that is as far from a multiple of 16 bytes as place i of the output is. So one bulk copy stores all but the
-//! ragged ends, up to 3 items on each side, which the copier stores itself. A partition has its other items behind those
-//! that are kept, shifted likewise. The stage has room before and behind the tile for that. In a selection that looks at
-//! the item before, the 16 bytes in front of the tile are copied to the room before it.
+//! the stage that is as far from a multiple of 16 bytes as place i of the output is. So one bulk copy stores all but
+//! the ragged ends, up to 3 items on each side, which the copier stores itself. A partition has its other items behind
+//! those that are kept, shifted likewise. The stage has room before and behind the tile for that. In a selection that
+//! looks at the item before, the 16 bytes in front of the tile are copied to the room before it.
 //!
 //! **Bottleneck.** Memory; at 2²⁴ items and few of them kept, the start and the end of the pipeline. On an H100, times
-//! CUB's from 2¹⁶ to 2²⁸ items: `unique` 1.2 to 1.6, `partition` 1.0 to 1.2, a selection by bounds 1.0 to 1.8 where half
-//! is kept, and 0.8 to 1.7 where a tenth is, the least at 2²⁸ words of 4 bytes.
+//! CUB's from 2¹⁶ to 2²⁸ items: `unique` 1.2 to 1.6, `partition` 1.0 to 1.2, a selection by bounds 1.0 to 1.8 where
+//! half is kept, and 0.8 to 1.7 where a tenth is, the least at 2²⁸ words of 4 bytes.
 //!
 //! **Cost.** One read of each item and one write of each kept one; a state of 8 bytes per tile, which each block reads;
-//! 2 barriers of four warps per tile; one launch. Tags count launches, so the workspace is cleared once, not before each
-//! launch.
+//! 2 barriers of four warps per tile; one launch. Tags count launches, so the workspace is cleared once, not before
+//! each launch.
 //!
-//! **Threads.** Warps 0 to 3 count, 4 to 7 compact, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a tile
-//! each of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
+//! **Threads.** Warps 0 to 3 count, 4 to 7 compact, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a
+//! tile each of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
 //! **Limits.** Items of 4 and 8 bytes; input and outputs begin on multiples of 16 bytes; compute capability 9.0 and 197
 //! KiB of shared memory. Below [`pass::LEAST`](crate::pass::LEAST) items, and where one of these does not hold, the
@@ -82,7 +82,8 @@ pub const fn tile<T>() -> u32 {
     TILE_BYTES / size_of::<T>() as u32
 }
 
-/// Blocks for `n` items: one per SM, or one per tile if there are fewer tiles, but at least one, which writes the count.
+/// Blocks for `n` items: one per SM, or one per tile if there are fewer tiles, but at least one, which writes the
+/// count.
 pub const fn grid<T>(n: u32, multiprocessors: u32) -> u32 {
     let tiles = n.div_ceil(tile::<T>());
     let tiles = if tiles == 0 { 1 } else { tiles };

@@ -5,9 +5,9 @@
 //!
 //! | launch | task |
 //! | --- | --- |
-//! | [`kernels::top_k_sampled_pivot`] | the r-th largest of 8192 sampled keys is the pivot; a few more than k are above |
-//! | [`kernels::top_k_sampled_filter`] | reads all keys once, keeps those above the pivot, and counts those equal to it |
-//! | [`kernels::top_k_sampled_select`] | finds the k-th largest of those by digits; writes the keys above it and copies of it |
+//! | [`kernels::top_k_sampled_pivot`] | takes the r-th largest of 8192 samples: a few more than k are above it |
+//! | [`kernels::top_k_sampled_filter`] | reads all keys once, keeps those above, counts those equal to the pivot |
+//! | [`kernels::top_k_sampled_select`] | finds the k-th largest of those; writes the keys above it and copies of it |
 //!
 //! **Ties.** Keys equal to the pivot are counted, not kept: however many there are, they cost no room. With fewer than
 //! k keys above the pivot the result is those, and copies of the pivot. All words are distinct in the total order of

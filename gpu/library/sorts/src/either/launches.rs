@@ -1,11 +1,11 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
-use super::crowded::crowded_shared;
 use super::many::{
     radix_either_many_first, radix_either_many_histogram, radix_either_many_second, radix_either_many_starts,
     radix_either_rest,
 };
 use super::many_launches::{self, Many};
+use super::one_block::one_block;
 use super::*;
 use crate::buckets::MAX_KEYS;
 use crate::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
@@ -43,12 +43,6 @@ pub static RUNG: Entry<Sort> = rung!(
 
 /// Keys per tile.
 const TILE: u64 = pass_tile::<u32>() as u64;
-
-/// Bytes of dynamic shared memory of the sort in one block, whichever way it goes.
-const fn one_block_shared<W>() -> u32 {
-    let (spread, crowded) = (in_block_shared::<W>(THREADS), crowded_shared::<W>());
-    if spread > crowded { spread } else { crowded }
-}
 
 /// Bytes of dynamic shared memory of a step.
 const SHARED: u32 = {
@@ -162,19 +156,6 @@ pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, Wide { skewed, learned }: &
         (Some(memory), Some(learned)) if is_float(keys.order) => learned.sort(on, keys, memory.keys.view()),
         (Some(memory), _) => msd_skewed::sort(on, keys, memory),
     }
-}
-
-/// Sorts keys that fit a block.
-pub(crate) fn one_block<W: Width + Key>(on: &dyn Launcher, Keys { keys, order }: Keys<W>) -> Result
-where
-    radix_either_one_block<W>: Kernel<Args = (Global<W>, u32)>,
-{
-    expect_aligned("keys", keys)?;
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let geometry = Geometry::linear(1, THREADS).shared(one_block_shared::<W>()).overlapping();
-    on.launch(radix_either_one_block::<W>::default(), geometry, (keys, order))
 }
 
 /// Counts of all digits.

@@ -76,6 +76,8 @@ pub mod launches;
 pub mod many;
 #[cfg(not(target_os = "cuda"))]
 pub mod many_launches;
+#[cfg(not(target_os = "cuda"))]
+pub(crate) mod one_block;
 
 use super::digits::{BITS, DIGITS};
 use super::msd::{

@@ -7,7 +7,7 @@ use crate::buckets::{
     partition_threads, partition_tile, starts_blocks,
 };
 use crate::either::ONE_BLOCK;
-use crate::either::launches::one_block;
+use crate::either::one_block::one_block;
 use crate::msd::{Key, MIN_TOP_BITS, Mapped, Plain, WIDE};
 use crate::msd_skewed::launches::{self as msd_skewed, CONTROL_WORDS, Sort as _, list_words};
 use crate::msd_skewed::{Arrays as Two, Limits, Numbers, radix_msd_skewed_starts, tally_bits};

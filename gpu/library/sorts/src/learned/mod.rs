@@ -16,10 +16,10 @@
 //! than fit a block, buckets are oversized. `msd-skewed` has launches that split those by their bits, whatever the keys
 //! are, and they come last here too: a bad map costs time, and nothing else.
 //!
-//! **Bottleneck.** As for `msd-skewed`, and the look-ups: histogram and partitions are dearer than with top bits.
-//! On an H100, times CUB's radix sort: f32 uniform, normal and exponential 1.45 to 1.66 at 2²⁰, 1.43 to 1.64 at 2²⁴, 1.48
-//! at 2²⁷ and 1.45 at 2²⁸; f64 2.1 to 3.0 at 2²⁰ and 2.4 at 2²⁴; u32 in a range of 10⁶ and timestamps 1.6 to 1.9; ids
-//! with gaps 0.8, where the slices of a sample miss the steps.
+//! **Bottleneck.** As for `msd-skewed`, and the look-ups: histogram and partitions are dearer than with top bits. On an
+//! H100, times CUB's radix sort: f32 uniform, normal and exponential 1.45 to 1.66 at 2²⁰, 1.43 to 1.64 at 2²⁴, 1.48 at
+//! 2²⁷ and 1.45 at 2²⁸; f64 2.1 to 3.0 at 2²⁰ and 2.4 at 2²⁴; u32 in a range of 10⁶ and timestamps 1.6 to 1.9; ids with
+//! gaps 0.8, where the slices of a sample miss the steps.
 //!
 //! **Cost.** Beside the sample, which from 2²⁰ keys on is one key in 16 or fewer, each key is read to count it, and
 //! read and written twice by the partitions (once up to 1,128,000 keys) and once by the bucket sort. Eight launches,
@@ -32,8 +32,9 @@
 //! of shared memory per block; `msd-skewed` sorts more. Keys that fit a block are sorted by `either`'s launch for them.
 //!
 //! **Source.** Buckets by splitters from a sample are samplesort's, see N. Leischner, V. Osipov and P. Sanders, "GPU
-//! sample sort" (2010). A model of the distribution instead of splitters is the idea of A. Kristo, K. Vaidya,
-//! U. Çetintemel, S. Misra and T. Kraska, "The case for a learned sorting algorithm" (2020); this map and how it is made are ours.
+//! sample sort" (2010). A model of the distribution instead of splitters is the idea of A. Kristo, K. Vaidya, U.
+//! Çetintemel, S. Misra and T. Kraska, "The case for a learned sorting algorithm" (2020); this map and how it is made
+//! are ours.
 //!
 //! | launch | kernel | what it does |
 //! | --- | --- | --- |
