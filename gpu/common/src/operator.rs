@@ -1,11 +1,11 @@
-//! The operators of reductions and scans (sum, product, minimum, maximum), and how a warp combines values with them.
+//! The operators of reductions and scans (sum, minimum, maximum), and how a warp combines values with them.
 //!
 //! An operator is a type of size zero, so that a kernel which is generic over it is compiled once for each operator. A
 //! new operator is a type with `impl Operator<T>`; the kernels need no change.
 //!
 //! | operator | integers | floats |
 //! | --- | --- | --- |
-//! | [`Sum`], [`Product`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order shows; a sum starts from +0 |
+//! | [`Sum`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order of the additions shows; starts from +0 |
 //! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum, maximum: NaN if either is; -0 < +0 |
 
 use simt::{Scalar, math, warp};
@@ -41,10 +41,6 @@ pub use host::Operation;
 /// Addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
-
-/// Multiplication.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Product;
 
 /// The smallest value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,12 +78,6 @@ operators! {
     Sum, i64: 0, i64::wrapping_add;
     Sum, f32: 0.0, core::ops::Add::add;
     Sum, f64: 0.0, core::ops::Add::add;
-    Product, u32: 1, u32::wrapping_mul;
-    Product, i32: 1, i32::wrapping_mul;
-    Product, u64: 1, u64::wrapping_mul;
-    Product, i64: 1, i64::wrapping_mul;
-    Product, f32: 1.0, core::ops::Mul::mul;
-    Product, f64: 1.0, core::ops::Mul::mul;
     Min, u32: u32::MAX, Ord::min, warp::reduce_min;
     Min, i32: i32::MAX, Ord::min, warp::reduce_min_i32;
     Min, u64: u64::MAX, Ord::min;

@@ -18,11 +18,36 @@ use crate::look_back::{Carry, Combined, MOST_WORDS, halves, whole};
 use crate::{BLOCK, WARPS};
 use rungs_common::aligned::Aligned;
 use rungs_common::keys::{Key, Word};
-use rungs_common::operator::{Operator, Product};
+use rungs_common::operator::Operator;
 use rungs_common::state;
 use simt::atomic::{Order, Scope};
 use simt::warp::{WARP, lane_id};
 use simt::{Global, Scalar, Shared, kernel, thread, unroll};
+
+/// Multiplication: of integers modulo 2³² or 2⁶⁴, of floats rounded at each step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Product;
+
+macro_rules! product {
+    ($($T:ty: $one:expr, $times:expr;)*) => {$(
+        impl Operator<$T> for Product {
+            const IDENTITY: $T = $one;
+
+            #[inline(always)]
+            fn combine(a: $T, b: $T) -> $T {
+                $times(a, b)
+            }
+        }
+    )*};
+}
+product! {
+    u32: 1, u32::wrapping_mul;
+    i32: 1, i32::wrapping_mul;
+    u64: 1, u64::wrapping_mul;
+    i64: 1, i64::wrapping_mul;
+    f32: 1.0, core::ops::Mul::mul;
+    f64: 1.0, core::ops::Mul::mul;
+}
 
 /// Loads of 16 bytes that a thread has in flight.
 pub const ROWS: usize = 8;

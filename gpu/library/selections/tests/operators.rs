@@ -2,10 +2,11 @@
 
 use rungs_common::keys::{DESCENDING, FLOAT, Key, SIGNED, UNSIGNED, Word};
 use rungs_common::ladder::{Launcher, reduce as reduces, scan as scans};
-use rungs_common::operator::{Max, Min, Operation, Operator, Product, Sum};
+use rungs_common::operator::{Max, Min, Operation, Operator, Sum};
 use rungs_selections::by_key::{self, scan_by_key};
 use rungs_selections::look_back::{self, Carry, Combined, Runs};
 use rungs_selections::operators::launches::{self, OperatorKernels};
+use rungs_selections::reduce::Product;
 use rungs_selections::reduce::{self, extremes, first_place, product};
 use rungs_selections::{BLOCK, operator_kernels, scan};
 use rungs_testing::{Buffer, Element, launch, random, same, with_multiprocessors};

@@ -15,7 +15,7 @@ use crate::msd::{in_block_shared, tile_shared};
 use crate::msd_skewed::launches as msd_skewed;
 use crate::pass::PASS_SHARED;
 use rungs_common::keys::{self, DESCENDING, FLOAT, UNSIGNED};
-use rungs_common::ladder::sort::{Keys, Sort, Width};
+use rungs_common::ladder::sort::{Keys, Sort};
 use rungs_common::ladder::*;
 use rungs_radix::r7_onesweep::{HISTOGRAM_SHARED, radix_onesweep_histogram};
 
