@@ -49,6 +49,12 @@ const PRIMITIVES: &[Primitive] = &[
     Primitive::new("radix sort, keys", "radix", "cub_radix_sort_keys_u32"),
     Primitive { task: "values", ..Primitive::new("radix sort, pairs", "radix", "cub_radix_sort_pairs_u32") },
     Primitive::new("merge sort, keys", "merge", "cub_merge_sort_keys_u32"),
+    Primitive { task: "run-length=2", ..Primitive::new("unique, runs of 2", "unique", "cub_unique_u32") },
+    Primitive {
+        task: "uniform=1..64",
+        n: 1 << 24,
+        ..Primitive::new("sort of segments, 1 to 64 keys", "segmented-sort", "cub_segmented_sort_u32")
+    },
     Primitive::product("matrix product, fp32", "f32", 8192, "cublas_sgemm_pedantic"),
     Primitive::product("matrix product, TF32", "f32", 8192, "cublas_sgemm_tf32"),
     Primitive::product("matrix product, bf16", "bf16", 8192, "cublas_gemm_bf16_bf16"),
