@@ -140,7 +140,7 @@ fn learned_sorts_whole_numbers() {
 /// With more buckets than so few keys need, so that there is a second partition.
 #[test]
 fn learned_with_two_partitions() {
-    let n = 17_011;
+    let n = 9011;
     for (what, from) in SMOOTH.into_iter().chain(OTHERS) {
         check_by(what, 10, FLOAT, &narrow(n, from));
         check_by(what, 9, FLOAT, &wide(n, from));
