@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 /// The explanation of the tables, once for all of them.
 pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: \
-the library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have \
-all. A row names the fastest rung that was measured for its input beside that function. A short sort takes as long as \
-the host needs to enqueue its launches: its ratio depends on the host that drives the GPU. A library's function whose \
-name ends with `_best` runs the fastest of the algorithms that the library proposes for the shape, found by timing \
-them before.";
+the library's or the twin's time over ours; above 1, ours is faster. The plots have every size, a table has some. A \
+row names the fastest rung that was measured for its input, compared with that function. A short sort takes as long \
+as the host needs to enqueue its launches: its ratio depends on the host that drives the GPU. A library's function \
+whose name ends with `_best` runs the fastest of the algorithms that the library proposes for the shape, found by \
+timing them before.";
 
 /// The tables of one report: for each case with a peer the fastest rung beside each function of the library that it is
 /// compared with, and for each rung with a twin or a source's algorithm both, in a table each.

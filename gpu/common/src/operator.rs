@@ -11,7 +11,7 @@
 use simt::{Scalar, math, warp};
 
 /// An associative operation with an identity. The rungs of the course combine elements in any order, so there it is
-/// commutative, too; an operator of one's own need not be, see `rungs_selections::operators`.
+/// commutative, too; an operator of your own need not be, see `rungs_selections::operators`.
 ///
 /// Addition of floats is not associative in the last bits; kernels state the order in which they add.
 pub trait Operator<T>: Copy + 'static {

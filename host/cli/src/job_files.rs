@@ -33,7 +33,7 @@ impl Files {
         Ok(keys)
     }
 
-    /// Writes the shares of all ranks, one after the other. All ranks call it.
+    /// Writes the shares of all ranks, in sequence. All ranks call it.
     ///
     /// # Errors
     /// Those of writing, on rank 0; [`Error::Group`](rungs::Error::Group) on the others then.
@@ -62,7 +62,7 @@ impl Files {
     }
 }
 
-/// Passes the bytes of all shares on, one after the other, on rank 0.
+/// Passes the bytes of all shares on, in sequence, on rank 0.
 fn gather<T: Element + Scalar>(
     group: &dyn Group,
     engine: &Engine,

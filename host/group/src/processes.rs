@@ -309,7 +309,7 @@ impl Processes {
             }
             None => {
                 let mut bytes = vec![0; from.bytes()];
-                // SAFETY: the memory has so many bytes, and the simulator has finished whatever was asked of it.
+                // SAFETY: the memory has this number of bytes, and the simulator has finished whatever was asked of it.
                 unsafe { ptr::copy_nonoverlapping(from.address(), bytes.as_mut_ptr(), bytes.len()) };
                 bytes
             }
@@ -327,7 +327,7 @@ impl Processes {
                 }
                 None => {
                     let copy = HostMemory::new(memory.len());
-                    // SAFETY: the copy has so many bytes, and nobody else has it.
+                    // SAFETY: the copy has this number of bytes, and nobody else has it.
                     unsafe { ptr::copy_nonoverlapping(memory.as_ptr(), copy.address(), memory.len()) };
                     sim::host_wrote(copy.address(), memory.len());
                     kept.push(copy);

@@ -326,7 +326,7 @@ impl Cuda {
         self.synchronize()
     }
 
-    /// Enqueues a copy of `from` to the device. It runs beside the host if `from` is [`PageLocked`].
+    /// Enqueues a copy of `from` to the device. The host goes on meanwhile, if `from` is [`PageLocked`].
     ///
     /// # Errors
     /// As for [`Cuda::copy_to_device`].
@@ -358,7 +358,7 @@ impl Cuda {
         self.synchronize()
     }
 
-    /// Enqueues a copy from the device to all of `to`. It runs beside the host if `to` is [`PageLocked`].
+    /// Enqueues a copy from the device to all of `to`. The host goes on meanwhile, if `to` is [`PageLocked`].
     ///
     /// # Errors
     /// As for [`Cuda::copy_to_host`].

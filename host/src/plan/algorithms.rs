@@ -345,7 +345,7 @@ where
 }
 
 impl<T: Scalar> Plan<Reduce<T>> {
-    /// A reduction of `n` elements by an operator of one's own, in their order; of no elements the result is its
+    /// A reduction of `n` elements by an operator of your own, in their order; of no elements the result is its
     /// identity. `kernels` are the operator's, see [`operator_kernels!`](rungs_kernels::operator_kernels), and on a GPU
     /// the engine has them, see [`Engine::add_kernels`].
     ///
@@ -404,7 +404,7 @@ where
 }
 
 impl<T: Scalar> Plan<Scan<T>> {
-    /// A scan of `n` elements by an operator of one's own, in their order; with `exclusive`, result i leaves element i
+    /// A scan of `n` elements by an operator of your own, in their order; with `exclusive`, result i leaves element i
     /// itself out. `kernels` are the operator's, as for [`Plan::reduce_with`].
     ///
     /// # Errors

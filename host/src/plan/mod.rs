@@ -28,7 +28,7 @@
 //! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by an order of one's own | any number |
 //! | [`Plan::reduce`] | input, one element of output | as sort |
 //! | [`Plan::scan`] | input and output, which may be the same | as sort |
-//! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of one's own | any `Scalar` |
+//! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of your own | any `Scalar` |
 //! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
 //! | [`Plan::select_between`], [`Plan::unique`] | input, output, count; a limit, or null | as sort |

@@ -30,7 +30,7 @@
 //! | `iota`, `adjacent_difference` | the same |
 //! | `fill`, `reverse`, `scatter`, copies, `slice`, `slice_mut` | any [`Scalar`] |
 //! | `product`, `arg_min`, `arg_max`, `min_max`, `scan_by_key` | the same |
-//! | `reduce_with`, `scan_with` | any [`Scalar`], by an operator of one's own |
+//! | `reduce_with`, `scan_with` | any [`Scalar`], by an operator of your own |
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
@@ -38,7 +38,7 @@
 //! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says
 //! what a selection of elements is, [`top_k`] in which order the largest are, [`ordered`] what a sorted vector is good
 //! for, [`histogram`] what a bin holds, [`segments`] where segments lie. [`slice`] has parts of vectors, [`moves`] the
-//! small kernels, [`operators`] operators of one's own.
+//! small kernels, [`operators`] operators of your own.
 
 pub mod choice;
 mod copies;
@@ -221,7 +221,7 @@ impl<T: Scalar> DeviceVec<T> {
 
     /// Sorts in place; floats in the IEEE total order, see [`crate::data`]. Keys of 8 and 16 bits are sorted as words
     /// of 32 bits: that takes as long as as many `u32`, two more passes over the memory, and 4 bytes of scratch memory
-    /// per key beside the sort's own.
+    /// per key in addition to the sort's own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if scratch memory does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if a

@@ -1,4 +1,4 @@
-//! Vectors combined by an operator of one's own, products, extremes and their places, and scans inside runs of keys.
+//! Vectors combined by an operator of your own, products, extremes and their places, and scans inside runs of keys.
 //!
 //! ```
 //! use rungs::Operation;
@@ -26,7 +26,7 @@
 //!
 //! # fn main() -> rungs::Result<()> {
 //! let engine = Engine::simulator();
-//! // An operator of one's own: gaps are filled with the element before them.
+//! // An operator of your own: gaps are filled with the element before them.
 //! let readings = DeviceVec::from_slice(&engine, &[7u32, 0, 0, 3, 0])?;
 //! assert_eq!(readings.scan_with(last::Kernels, false)?.to_vec()?, [7, 7, 7, 3, 3]);
 //! assert_eq!(readings.reduce_with(last::Kernels)?, 3);
@@ -144,7 +144,7 @@ macro_rules! words {
 words!(u32 u64);
 
 impl<T: Scalar> DeviceVec<T> {
-    /// All elements combined by an operator of one's own, in their order; for an empty vector, the operator's identity.
+    /// All elements combined by an operator of your own, in their order; for an empty vector, the operator's identity.
     /// `kernels` are the operator's, see [`operator_kernels!`](rungs_kernels::operator_kernels).
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl<T: Scalar> DeviceVec<T> {
         Ok(output.download()?[0])
     }
 
-    /// Running results of an operator of one's own: element i combines the elements up to i, in their order; with
+    /// Running results of an operator of your own: element i combines the elements up to i, in their order; with
     /// `exclusive`, it leaves element i itself out. `kernels` are the operator's, see
     /// [`operator_kernels!`](rungs_kernels::operator_kernels).
     ///

@@ -13,7 +13,7 @@ use rungs_kernels::ordered::small::{small_narrow, small_widen};
 use rungs_kernels::transform;
 use simt::{Global, Scalar};
 
-/// What keys that are sorted in place are aligned to: threads load so many bytes at once.
+/// What keys that are sorted in place are aligned to: threads load this number of bytes at once.
 pub const ALIGN: usize = 16;
 
 /// A type of keys: integers of 8 to 64 bits, `f16`, `bf16`, `f32` or `f64`.

@@ -407,7 +407,7 @@ fn bug(json: &str) -> Result<String> {
     let kernels: Vec<&str> = kernels.iter().map(|kernel| kernel.trim_end()).collect();
     Ok(format!(
         "**{bug}** On a GPU: {effect}\n\n{}\n\n```rust\n{}\n```\n\nWithout checks the simulator reports: \
-         {without_checks}\n\nThe checker reports (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {fix} Of the \
+         {without_checks}\n\nThe checker reports (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {fix} On the \
          fixed kernel the checker reports: {clean_twin}.\n",
         small(&format!("{}; `V::FIXED` is false in the wrong version and true in the fixed one", source(&file))),
         kernels.join("\n\n"),

@@ -24,7 +24,7 @@ const ITEMS: usize = 8;
 /// Keys of a tile.
 pub const TILE: u32 = BLOCK * ITEMS as u32;
 
-/// Counters beside those of the bins.
+/// Counters next to those of the bins.
 pub const OUTSIDE: u32 = 3;
 
 /// Most copies of the counters: one per warp.
@@ -35,7 +35,7 @@ const WORDS: u32 = 4096;
 
 const _: () = assert!(8 * (MAX_BINS + 1) + 4 * (MAX_BINS + OUTSIDE) <= 99 << 10, "every device has so much");
 
-/// Blocks for `n` keys on a device with so many multiprocessors, each of which has room for a few.
+/// Blocks for `n` keys on a device with this number of SMs, each of which has room for a few.
 pub fn grid(n: u32, multiprocessors: u32) -> u32 {
     n.div_ceil(TILE).min(multiprocessors.saturating_mul(4))
 }
@@ -46,7 +46,7 @@ fn copies(counters: u32) -> u32 {
     (WORDS / counters).clamp(1, COPIES)
 }
 
-/// Bytes of dynamic shared memory for so many edges.
+/// Bytes of dynamic shared memory for this number of edges.
 pub fn shared_bytes<W>(edges: u32) -> u32 {
     let counters = edges - 1 + OUTSIDE;
     edges * size_of::<W>() as u32 + 4 * counters * copies(counters)

@@ -1,6 +1,6 @@
 //! # Keys in order, of the library
 //!
-//! What vectors run on keys that are sorted, or that are sorted into bins, and small kernels beside.
+//! What vectors run on keys that are sorted, or that are sorted into bins, and small kernels.
 //!
 //! | module | task |
 //! | --- | --- |

@@ -52,7 +52,7 @@ pub fn moves_fill<W: Scalar>(items: Global<W>, bits: u64) {
 
 /// A type that counts: unsigned words stand for signed ones too, since all wraps around.
 pub trait Counts: Scalar {
-    /// `self + step * i`, the product and the sum rounded one after the other.
+    /// `self + step * i`, the product and the sum each rounded.
     fn plus(self, step: Self, i: u32) -> Self;
     /// `self - other`.
     fn minus(self, other: Self) -> Self;

@@ -1,6 +1,6 @@
 //! # Segments of the library
 //!
-//! What vectors run to treat many short vectors in one call. They lie one after the other in one view; element i of
+//! What vectors run to treat many short vectors in one call. They lie in sequence in one view; element i of
 //! `offsets` says where segment i begins, and one element more where the last one ends. Any segment may be empty.
 //!
 //! | module | task |

@@ -13,7 +13,7 @@
 //! | [`by_key`] | the length of each run of equal keys, their values combined, and scans inside the runs |
 //! | [`reduce`] | all elements combined in their order: by any operator, products, places of extremes |
 //! | [`scan`] | running results by any operator |
-//! | [`operators`] | the kernels of an operator of one's own |
+//! | [`operators`] | the kernels of an operator of your own |
 //!
 //! All read their input once, in tiles whose places are found by looking back ([`look_back`]). How many items were kept
 //! stays in device memory, where the next call finds it: every kernel takes a `limit`, a view of one word that says how

@@ -1,4 +1,4 @@
-//! The kernels of an operator of one's own, in the crate of the operator; and the operator [`Compose`].
+//! The kernels of an operator of your own, in the crate of the operator; and the operator [`Compose`].
 //!
 //! An operator is a type that implements [`Operator`]. It is associative and has an identity; it need not be
 //! commutative. Elements are any [`Scalar`], among them a [`Pair`](simt::Pair) of numbers of 4 bytes.
@@ -11,7 +11,7 @@ use crate::operator_kernels;
 pub use rungs_common::operator::Operator;
 use simt::Pair;
 
-/// Affine maps one after the other, the first element first: `Pair(a, b)` makes `a * x + b` of x. A scan of the maps
+/// Affine maps in sequence, the first element first: `Pair(a, b)` makes `a * x + b` of x. A scan of the maps
 /// x → a[i]·x + b[i] solves the recurrence x[i + 1] = a[i]·x[i] + b[i]. Integers are taken modulo 2³².
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compose;

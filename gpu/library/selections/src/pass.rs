@@ -77,7 +77,7 @@ pub struct Bounds<W> {
     pub order: u32,
 }
 
-/// The scratch memory of selections from `n` items of type `T`. They can be run again and again, one after the other.
+/// The scratch memory of selections from `n` items of type `T`. They can be run again and again, one run at a time.
 pub struct Selection<T> {
     n: u32,
     pass: Pass,

@@ -267,7 +267,7 @@ fn meet<C: Carry>(keep: C, send: C, bit: u32) -> C {
     first.then(second)
 }
 
-/// Combines rows of values, each lane's in every row; rows one after the other. All lanes get the result.
+/// Combines rows of values, each lane's in every row; rows in sequence. All lanes get the result.
 #[inline(always)]
 fn combine_rows<C: Carry>(mut rows: [C; ROWS]) -> C {
     // Lanes that differ in one bit: the lower keeps the first half of the rows, the upper the second.
@@ -281,7 +281,7 @@ fn combine_rows<C: Carry>(mut rows: [C; ROWS]) -> C {
             }
         });
     });
-    // One row is left, of so many lanes as there were rows; these are groups of the warp's lanes.
+    // One row is left: each lane has one of the rows; these are groups of the warp's lanes.
     let mut all = rows[0];
     unroll::<5>(|step| {
         if step >= HALVINGS {

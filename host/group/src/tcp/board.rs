@@ -1,5 +1,5 @@
 //! A meeting of the processes of one host over memory that they share: what each brings, it writes there, and all read
-//! it. A connection's messages pass through rank 0 one after the other; here all ranks read at the same time, and
+//! it. A connection's messages pass through rank 0 in sequence; here all ranks read at the same time, and
 //! nobody waits for the system.
 //!
 //! The connections remain, for failures: a rank that waits looks at them now and then.
@@ -216,8 +216,8 @@ impl Meeting for Board {
             for (rank, brought) in all.iter_mut().enumerate() {
                 let length = self.memory.length(rank, slot).load(Ordering::Relaxed) as usize;
                 let part = length.saturating_sub(brought.len()).min(SLOT);
-                // SAFETY: a slot has so many bytes, and its rank writes there next after this one has come to the next
-                // meeting.
+                // SAFETY: a slot has this number of bytes, and its rank writes there next after this one has come to
+                // the next meeting.
                 brought.extend_from_slice(unsafe { slice::from_raw_parts(self.memory.slot(rank, slot), part) });
                 is_last &= brought.len() >= length;
             }

@@ -1,4 +1,4 @@
-//! The launch for segments that could not be cut into buckets: all blocks sort them together, one after the other, by
+//! The launch for segments that could not be cut into buckets: all blocks sort them together, in sequence, by
 //! eight bits at a time from the lowest on.
 
 use super::items::{Items, Keys32, Keys64, Pairs32, Views};

@@ -7,7 +7,7 @@
 //! which are then sorted like segments.
 //!
 //! **Cuts.** A block sorts a sample of a long segment, 64 keys for each bucket, and takes splitters from it. Of keys
-//! that are equal to a splitter a share goes before it, as large as the share of equal samples: so many equal keys
+//! that are equal to a splitter a share goes before it, as large as the share of equal samples: thus many equal keys
 //! spread over several buckets. A bucket has a room of twice its expected size, so nothing needs to be counted before
 //! keys are moved. Segments of more than 128 buckets are cut into even ranges, if the sample says that keys are
 //! uniform.

@@ -81,7 +81,7 @@ fn sort_in_lane<P: Items, const K: usize>(views: Views<P>, begin: u32, len: u32)
     });
 }
 
-/// Sorts the segments of the lanes that are longer than [`IN_LANE`] and not longer than [`SHORT`], one after the other.
+/// Sorts the segments of the lanes that are longer than [`IN_LANE`] and not longer than [`SHORT`], in sequence.
 #[inline(always)]
 #[track_caller]
 fn sort_by_warp<P: Items>(views: Views<P>, begin: u32, len: u32) {

@@ -51,7 +51,7 @@ const SHARED: u32 = {
     if most > PASS_SHARED { most } else { PASS_SHARED }
 };
 
-/// From so many floats on, the sort goes by a learned map: their top bits do not spread them.
+/// From this number of floats on, the sort uses a learned map: their top bits do not spread them.
 const FLOATS: u32 = 1 << 20;
 
 /// Whether the keys of an order are floats.

@@ -100,7 +100,7 @@ pub const BUCKET_THREADS: u32 = 512;
 /// Most keys of a bucket.
 pub const LEARNED_MAX: u32 = in_block_most(BUCKET_THREADS);
 
-/// Blocks per multiprocessor that the compiler makes room for; keys of 64 bits take twice the shared memory.
+/// Blocks per SM that the compiler makes room for; keys of 64 bits take twice the shared memory.
 const fn blocks<W: Key>() -> u32 {
     4 / W::HALVES
 }

@@ -1,4 +1,4 @@
-//! What the host launches, and the memory that it needs beside the keys.
+//! What the host launches, and the memory that it needs in addition to the keys.
 
 use super::*;
 use crate::buckets::launches::{self as buckets, Memory as Arrays, TILE, launch};
@@ -40,8 +40,8 @@ const DIGIT_BITS: u32 = 8;
 /// Most keys a bucket on average: buckets that are 1.3 times as large fit a block.
 const MOST_MEAN: u32 = 4700;
 
-/// Up to so many keys what is left of oversized buckets is split until no bit is left, which saves a launch; more keys
-/// are tallied.
+/// Up to this number of keys what is left of oversized buckets is split until no bit is left, which saves a launch;
+/// more keys are tallied.
 const SPLIT_MOST: u32 = 1 << 25;
 
 /// What is to be launched for `n` keys.
@@ -55,8 +55,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block; none if buckets would be too
-    /// large.
+    /// For `n` keys of type `W` on a device with this number of bytes of shared memory per block; none if buckets would
+    /// be too large.
     pub fn new<W: Key>(n: u32, max_shared: u32) -> Option<Self> {
         let fits = |bits: u32| HISTOGRAM_STATIC + learned_histogram_shared(bits) <= max_shared;
         let enough = |bits: &u32| n <= (ABOUT >> (NUMBER_BITS - bits)) * MOST_MEAN;
@@ -111,7 +111,8 @@ pub fn sort<W: Width + Sort>(on: &dyn Launcher, keys: Keys<W>, memory: &mut Memo
     }
 }
 
-/// The plan of a sort, and the memory that it needs beside the keys and as much again. Two sorts at once need two.
+/// The plan of a sort, and the memory that it needs in addition to the keys and as much again. Two sorts at once need
+/// two.
 pub struct Workspace {
     plan: Plan,
     /// The arrays of the buckets, whose histogram is zero before and after a sort; behind them the counts of the
@@ -143,7 +144,7 @@ impl Workspace {
     }
 }
 
-/// A [`Workspace`] and the scratch memory that goes with it.
+/// A [`Workspace`] and the scratch memory for it.
 pub struct Sorter<W> {
     workspace: Workspace,
     keys: Scratch<W>,

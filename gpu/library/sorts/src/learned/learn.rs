@@ -23,7 +23,7 @@ const SAMPLE_PACKS: usize = 2;
 /// A span is wider than the keys that it is found from, by their width shifted right by this at either end.
 const MARGIN: u32 = 5;
 
-/// About so many numbers are wanted, of 2¹⁶: a slice may get one more than its share.
+/// How many numbers are wanted, about, of 2¹⁶: a slice may get one more than its share.
 pub const ABOUT: u32 = 15 << (NUMBER_BITS - 4);
 /// A slice gets a number more from this share of a number on.
 const LEAST_SHARE: f32 = 0.15;
@@ -34,7 +34,8 @@ const GROWTH: f32 = 1.05;
 #[cfg(not(target_os = "cuda"))]
 const BLOCK_SAMPLE: u32 = LEARN_THREADS * 4 * SAMPLE_PACKS as u32;
 
-/// From so many keys on, there are so many blocks. The more buckets, the more samples it takes to make them even.
+/// From how many keys on there are how many blocks. The more buckets, the more samples it takes to make them
+/// even.
 #[cfg(not(target_os = "cuda"))]
 const BLOCKS: [(u32, u32); 3] = [(1 << 26, 64), (1 << 22, 32), (0, 8)];
 

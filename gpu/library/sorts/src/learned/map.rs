@@ -136,7 +136,7 @@ impl<W: Key> Map<W, Global<u32>> {
     }
 }
 
-/// Writes what a map needs beside its table.
+/// Writes what a map needs in addition to its table.
 #[inline(always)]
 pub fn write_range<W: Key>(range: Range<W>, map: Global<u32>) {
     let words = map.slice(SLICES, MAP_WORDS - SLICES);

@@ -17,8 +17,8 @@ const FULL_ROWS: u32 = 10;
 /// after the second round.
 const CROWD: u32 = 12;
 
-/// Keys that are not given up are merged after so many rounds, or after the second one if more than one in so many
-/// threads has keys that are not in order.
+/// Keys that are not given up are merged after this number of rounds, or after the second one if more than one in so
+/// many threads has keys that are not in order.
 const ROUNDS: u32 = 6;
 const UNSORTED: u32 = 3;
 
