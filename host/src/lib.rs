@@ -1,5 +1,18 @@
 //! Vectors, matrices and algorithms on a GPU, or on a simulator of one: what one adds to one's own program.
 //!
+//! ```
+//! use rungs::{DeviceChoice, DeviceVec, Engine, Operation};
+//!
+//! # fn main() -> rungs::Result<()> {
+//! let engine = Engine::open(DeviceChoice::Auto)?; // a GPU, or else the simulator
+//! let mut keys = DeviceVec::from_slice(&engine, &[3.5f32, -1.0, 2.0])?;
+//! keys.sort()?;
+//! assert_eq!(keys.to_vec()?, [-1.0, 2.0, 3.5]);
+//! assert_eq!(keys.reduce(Operation::Max)?, 3.5);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | module | contents |
 //! | --- | --- |
 //! | [`engine`] | where kernels run: a GPU through CUDA, or the simulator |
@@ -25,5 +38,8 @@ pub mod profile;
 pub mod vec;
 pub mod verify;
 
+pub use engine::{DeviceChoice, Engine};
 pub use error::{Error, Result};
+pub use matrix::DeviceMatrix;
 pub use rungs_kernels::operator::Operation;
+pub use vec::DeviceVec;

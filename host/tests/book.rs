@@ -9,6 +9,7 @@ use rungs_kernels::saxpy::r2_transform::{Saxpy, saxpy_transform};
 
 #[test]
 fn sort_and_add_up() -> Result<()> {
+    use rungs::{DeviceChoice, DeviceVec, Engine, Operation};
     let engine = Engine::open(DeviceChoice::Auto)?; // a GPU, or else the simulator
     let mut keys = DeviceVec::from_slice(&engine, &[3.5f32, -1.0, 2.0])?;
     keys.sort()?;

@@ -1,5 +1,27 @@
 //! The API that GPU kernels call: threads, warps, memory, barriers, copies, tensor cores.
 //!
+//! ```
+//! use simt::sim::{self, Check};
+//! use simt::{Geometry, Global, kernel, launcher::Launcher, thread};
+//!
+//! #[kernel(max_threads = 256)]
+//! pub fn squares(out: Global<u32>) {
+//!     let i = thread::index_1d();
+//!     if i < out.len() {
+//!         out.set(i, i * i);
+//!     }
+//! }
+//!
+//! # fn main() -> simt::launcher::Result {
+//! let gpu: &dyn Launcher = &sim::Gpu::default();
+//! let out = gpu.scratch(1000)?;
+//! let checked = sim::check(Check::default(), || gpu.launch(squares, Geometry::linear(4, 256), (out.view(),)));
+//! assert!(checked.report.findings.is_empty());
+//! assert_eq!(out.view().get(31), 961);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! You write a kernel once. For the target `nvptx64-nvidia-cuda` each call compiles to one or two PTX instructions. On
 //! any other target the same kernel runs on a CPU simulator ([`sim`]), which needs no GPU and reports behaviour that is
 //! undefined on one: races, missed barriers, accesses out of bounds. Each of the three backends (rustc, rust-cuda,
