@@ -326,6 +326,7 @@ const LARGE: &[(&str, &[&str])] = &[
             "radix_either_many_starts",
             "radix_either_many_first",
             "radix_either_many_second",
+            "radix_either_many_bucket_sort",
             "radix_either_rest",
         ],
     ),

@@ -2,18 +2,21 @@
 //! the standard library's sort, and which way the keys went.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_common::ladder::sort::Keys;
+use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::{Device, Launcher, Result};
+use rungs_sorts::buckets::Key;
 use rungs_sorts::buckets::launches::Plan;
 use rungs_sorts::digits::LAST_EPOCH;
-use rungs_sorts::either::choice::Choice;
-use rungs_sorts::either::many::{CHOICE_WORDS, FROM_LAST, SAMPLED};
-use rungs_sorts::either::many_launches::{Many, Sorter};
+use rungs_sorts::either::choice::{Choice, Worth};
+use rungs_sorts::either::many::{BY_BITS, BY_MAP, CHOICE_WORDS, FROM_LAST, LEARNED, Learning, SAMPLED, WAY};
+use rungs_sorts::either::many_launches::{Many, Sort, Sorter};
+use rungs_sorts::msd_skewed::tally_bits;
 use rungs_testing::{Buffer, difference, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::{Check, Gpu, MAX_SHARED, check as check_races};
 use std::cell::Cell;
+use std::fmt::Debug;
 use std::ptr;
 
 /// Bits of the two partitions: one as for the fewest keys, and two.
@@ -22,11 +25,24 @@ const PARTITIONS: [(u32, u32); 2] = [(9, 0), (5, 4)];
 /// Keys that a bucket takes.
 const MOST: u64 = 384 * 12 - 31;
 
-/// A sort of `n` keys by way of buckets that are told apart by so many bits.
+/// A sort of `n` keys by way of buckets that are told apart by so many bits. No map is learned.
 fn many(n: usize, (first_bits, second_bits): (u32, u32)) -> Many {
-    let usual = Many::new(n as u32, MAX_SHARED);
+    let usual = Many::new::<u32>(n as u32, MAX_SHARED);
     let buckets = Plan { first_bits, second_bits, ..usual.buckets };
-    Many { buckets, choice: Choice::new(n as u32, second_bits != 0) }
+    let learning = Learning { second_bits, ..usual.learning };
+    Many { buckets, learning, choice: Choice::new(n as u32, second_bits != 0), ..usual }
+}
+
+/// The same with two partitions, and with a map for keys of type `W` that their bits do not spread; its second digit
+/// has a bit more. Keys of 64 bits do not go from the last digit.
+fn with_map<W: Key>(n: usize) -> Many {
+    let many = many(n, PARTITIONS[1]);
+    let from_last = W::HALVES == 1;
+    let worth = Worth::new::<W>(n as u32, from_last);
+    let learning = Learning { second_bits: PARTITIONS[1].1 + 1, parts: 3, worth };
+    let least = if from_last { many.choice.least } else { u32::MAX };
+    let tally_bits = if from_last { 0 } else { tally_bits(MAX_SHARED) };
+    Many { learning, choice: Choice { least, ..many.choice }, tally_bits, ..many }
 }
 
 /// A machine that remembers where the words of the choice are, and how often memory is cleared.
@@ -44,16 +60,23 @@ impl Seeing {
     /// Whether a sample sufficed for that.
     fn sampled(&self) -> bool {
         // SAFETY: as for `went`.
-        unsafe { self.words.get().add(SAMPLED as usize).read() != 0 }
+        unsafe { self.words.get().add(SAMPLED as usize).read() == FROM_LAST }
+    }
+
+    /// Whether a map was learned.
+    fn learned(&self) -> bool {
+        // SAFETY: as for `went`.
+        unsafe { self.words.get().add(LEARNED as usize).read() != 0 }
     }
 
     /// Which way the last sort went.
     fn went(&self) -> Way {
         assert!(!self.words.get().is_null());
         // SAFETY: the words belong to a sequence of launches that is still there, and has ended.
-        match unsafe { self.words.get().add(FROM_LAST as usize).read() } {
-            0 => Buckets,
-            1 => FromLast,
+        match unsafe { self.words.get().add(WAY as usize).read() } {
+            BY_BITS => Buckets,
+            FROM_LAST => FromLast,
+            BY_MAP => Map,
             other => panic!("the choice is {other}"),
         }
     }
@@ -88,22 +111,23 @@ impl Launcher for Seeing {
 enum Way {
     Buckets,
     FromLast,
+    Map,
 }
-use Way::{Buckets, FromLast};
+use Way::{Buckets, FromLast, Map};
 
 /// A sort, and the machine that it is for.
-struct Sequence<'a> {
+struct Sequence<'a, W> {
     on: &'a Seeing,
-    sorter: Sorter,
+    sorter: Sorter<W>,
 }
 
-impl<'a> Sequence<'a> {
+impl<'a, W: Width + Sort + Debug> Sequence<'a, W> {
     fn new(on: &'a Seeing, many: &Many) -> Self {
         Self { on, sorter: Sorter::new(on, many).unwrap() }
     }
 
     /// Sorts, compares, and tells which way the keys went.
-    fn sort(&mut self, what: &str, keys: &[u32], order: u32) -> Way {
+    fn sort(&mut self, what: &str, keys: &[W], order: u32) -> Way {
         let mut got = Buffer::new(keys, 0);
         self.sorter.sort(self.on, Keys { keys: got.view(), order }).unwrap_or_else(|e| panic!("{what}: {e}"));
         got.check_guards(what);
@@ -195,11 +219,12 @@ fn both_ways_map_signed_keys_and_floats() {
         let n = 20_011;
         let mut sequence = Sequence::new(&on, &many(n as usize, partitions));
         for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
-            let mut went = [0, 0];
+            let mut went = [0; 3];
             for (name, kind, _) in KINDS {
                 went[sequence.sort(name, &of_kind(kind, n), order) as usize] += 1;
             }
-            assert!(went[Buckets as usize] > 3 && went[FromLast as usize] > 3, "order {order}: {went:?}");
+            let [buckets, from_last, map] = went;
+            assert!(buckets > 3 && from_last > 3 && map == 0, "order {order}: {went:?}");
         }
     }
 }
@@ -295,4 +320,42 @@ fn both_ways_under_hostile_schedules() {
         });
         assert!(checked.report.is_clean(), "{partitions:?}: {}", checked.report);
     }
+}
+
+/// Between 0 and 1, neither of them included.
+fn unit(i: u64) -> f64 {
+    ((random(i) >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+}
+
+/// Kinds of keys, of the bits of a type, that a map may be for; beside each, which way they go with a map at hand.
+#[allow(clippy::type_complexity)]
+const BY_MAPS: [(&str, fn(u64) -> u64, [Way; 2]); 9] = [
+    ("uniform", random, [Buckets, Buckets]),
+    ("in a range", |i| random(i) % 1_000_000, [Map, Map]),
+    ("timestamps", |i| 1_735_689_600 + random(i) % 31_536_000, [Map, Map]),
+    ("few", |i| random(random(i) % 16), [Buckets, Buckets]),
+    ("a hundred values", |i| random(i) % 100, [FromLast, Buckets]),
+    ("equal", |_| 0x1234_5678, [FromLast, Buckets]),
+    // A map would be learned, and does not spread them.
+    ("squares of squares", |i| (unit(i).powi(40) * 4e9) as u64, [FromLast, Buckets]),
+    // Half of the keys in one bucket by bits, and in one by the map, too.
+    ("half is equal", |i| if i.is_multiple_of(2) { 77 } else { random(i) }, [FromLast, Buckets]),
+    ("sum of four", |i| (0..4).map(|j| random(i ^ j << 60) & 0x00ff_ffff_00ff_ffff).sum(), [Map, Map]),
+];
+
+#[test]
+fn keys_that_bits_do_not_spread_go_by_a_map() {
+    fn check<W: Width + Sort + Key + Debug>(of_way: usize) {
+        let on = Seeing::new(4);
+        let mut sequence = Sequence::<W>::new(&on, &with_map::<W>(ENOUGH as usize));
+        // By one sequence: each kind finds what the one before has left, which mostly went another way.
+        for j in 0..BY_MAPS.len() {
+            let (name, kind, ways) = BY_MAPS[j * 4 % BY_MAPS.len()];
+            let keys: Vec<W> = (0..ENOUGH).map(|i| W::from_bits(kind(i))).collect();
+            let way = sequence.sort(name, &keys, UNSIGNED);
+            eprintln!("{name}: {way:?} want {:?}, learned {}, sampled {}", ways[of_way], on.learned(), on.sampled());
+        }
+    }
+    check::<u32>(0);
+    check::<u64>(1);
 }

@@ -1,9 +1,13 @@
-//! Which way many keys go, once they are counted by their top bits.
+//! Which way many keys go: by a sample of them, and once they are counted.
 
+use crate::learned::{common_keys, each_common};
 #[cfg(not(target_os = "cuda"))]
 use crate::msd::BUCKET_MAX;
-use crate::msd::{COUNT_THREADS, Mapping, SAMPLE, STARTS_THREADS, take_sample};
-use simt::{Global, shared, thread, unroll, warp};
+use crate::msd::{
+    Buckets, COUNT_THREADS, EACH, Halves, Key, Mapping, SAMPLE, STARTS_THREADS, clear, clear_sample, count_repeats,
+    count_sample, differing_bits, each_word, halves,
+};
+use simt::{Global, Shared, shared, thread, unroll, warp};
 
 /// Most warps of a block that decides.
 const WARPS: u32 = COUNT_THREADS / warp::WARP;
@@ -58,18 +62,76 @@ impl Choice {
 /// How many keys of a sample have to be in buckets that are too large, beside as many as the limit says; and how many
 /// keys of one bucket may be an accident. Of uniform keys in 2048 buckets or more, a counter has one on average. By
 /// accident some counters have more than [`SEEN`]; together they have less than a hundredth of the sample.
-#[cfg(not(target_os = "cuda"))]
 const MARGIN: u32 = SAMPLE / 16;
 #[cfg(not(target_os = "cuda"))]
 const SEEN: u32 = 5;
 
-shared!(FOUND: [u32; 3 * WARPS]);
+/// When a map is worth its while for keys whose top bits do not spread them.
+#[simt::argument]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worth {
+    /// Not if the keys of a sample differ in no more digits than this: so few passes from the last one are faster.
+    pub digits: u32,
+    /// Not if so many keys of a sample repeat others: the keys of one value would be too many for a bucket.
+    pub repeats: u32,
+    /// A bucket by the map is too large if it has more of the keys that every block sees.
+    pub bucket: u32,
+}
 
-/// Whether keys go from the last digit, by the numbers of keys in all buckets. All threads of a block of
-/// [`STARTS_THREADS`] call it, and get the same.
+impl Worth {
+    /// One key in so many may be in buckets that are too large by the map.
+    const SHARE: u32 = 8;
+
+    /// For `n` keys, which may go `from_last`: half as many repetitions as there are if each value of the keys fills a
+    /// bucket, and what is hardly an accident in a bucket that fits a block.
+    #[cfg(not(target_os = "cuda"))]
+    pub fn new<W: Key>(n: u32, from_last: bool) -> Self {
+        let of = |keys: u64| keys * u64::from(BUCKET_MAX) / u64::from(n.max(1));
+        let repeats = of(u64::from(SAMPLE * SAMPLE / 4)).min(u64::from(SAMPLE / 4)) as u32;
+        let full = of(common_keys::<W>().into()).min(common_keys::<W>().into()) as u32;
+        Self { digits: if from_last { 2 } else { 0 }, repeats, bucket: full + 2 * full.isqrt() + 2 }
+    }
+
+    /// Whether the keys of a `sample`, in whose buckets by the top bits is what was `found`, are worth a map. `any`: one
+    /// of the keys. The counters of the sample are not zero behind that. `slots`: memory for [`SAMPLE`] keys.
+    #[inline(always)]
+    #[track_caller]
+    pub fn is_worth<W: Key>(self, sample: [W; EACH], found: Found, any: W, slots: Shared<W>) -> bool {
+        if found.crowded < MARGIN {
+            return false;
+        }
+        clear_sample();
+        let mut differ = 0;
+        unroll::<EACH>(|j| differ |= sample[j].bits() ^ any.bits());
+        let differ = differing_bits::<W>(differ);
+        let mut digits = 0;
+        unroll::<8>(|d| digits += (differ >> (8 * d) & 0xff != 0) as u32);
+        digits > self.digits && count_repeats(sample, slots) < self.repeats
+    }
+
+    /// Whether the map spreads the keys that every block sees, in a block with `counters` of 16 bits, one per bucket.
+    /// They are zero before and after.
+    #[inline(always)]
+    #[track_caller]
+    #[rustfmt::skip]
+    pub fn spreads<W: Key, M: Mapping>(
+        self, keys: Global<W>, order: u32, counters: Shared<u32>, map: impl Buckets<W>,
+    ) -> bool {
+        each_common::<W, M>(keys, order, |key| Halves(counters).add(map.bucket(key)));
+        thread::sync_threads(); // every key is counted before the counters are read
+        let if_large = |keys: u32| if keys > self.bucket { keys } else { 0 };
+        let crowded = each_word(counters, |_, pair| if_large(halves(pair)[0]) + if_large(halves(pair)[1]));
+        clear(counters); // those that this thread has read
+        let found = Found { crowded, ..Found::default() }.of_block::<COUNT_THREADS>();
+        found.crowded <= common_keys::<W>() / Self::SHARE
+    }
+}
+
+/// What the buckets of a `histogram` have. All threads of a block of [`STARTS_THREADS`] call it, and get the
+/// same.
 #[inline(always)]
 #[track_caller]
-pub fn goes_from_last(histogram: Global<u32>, choice: Choice) -> bool {
+pub fn found_in(histogram: Global<u32>, choice: Choice) -> Found {
     let mut found = Found::default();
     let mut i = thread::thread_idx_x();
     while i < histogram.len() / 4 {
@@ -77,27 +139,26 @@ pub fn goes_from_last(histogram: Global<u32>, choice: Choice) -> bool {
         unroll::<4>(|j| found.see(four[j], choice));
         i += STARTS_THREADS;
     }
-    found.decide::<STARTS_THREADS>(choice)
+    found.of_block::<STARTS_THREADS>()
 }
 
-/// Whether a sample shows that keys go from the last digit. All threads of a block of [`COUNT_THREADS`], which has
-/// cleared the counters of the sample, call it, and get the same; so do all blocks.
+/// What a sample shows of the buckets of all keys. All threads of a block of [`COUNT_THREADS`], which has cleared the
+/// counters of the sample, call it, and get the same; so do all blocks.
 #[inline(always)]
 #[track_caller]
-pub fn sample_goes_from_last<M: Mapping>(keys: Global<u32>, order: u32, top_bits: u32, choice: Choice) -> bool {
-    let bins = take_sample::<M>(keys, order, top_bits, |_| ());
+pub fn found_in_sample<W: Key>(sample: [W; EACH], buckets: impl Buckets<W>, choice: Choice) -> Found {
+    let bins = count_sample(sample, |key| buckets.bucket(key), |_| ());
     thread::sync_threads(); // all keys of the sample are counted before the counters are read
     let mut found = Found::default();
-    unroll::<{ (SAMPLE / COUNT_THREADS) as usize }>(|j| {
-        found.see(bins.get(j as u32 * COUNT_THREADS + thread::thread_idx_x()), choice);
-    });
-    found.decide::<COUNT_THREADS>(choice)
+    unroll::<EACH>(|j| found.see(bins.get(j as u32 * COUNT_THREADS + thread::thread_idx_x()), choice));
+    found.of_block::<COUNT_THREADS>()
 }
 
-/// What a thread has seen of the buckets: the keys in those that are too large, the most keys of one, and how many have
-/// keys.
+shared!(FOUND: [u32; 3 * WARPS]);
+
+/// What has been seen of buckets: the keys in those that are too large, the most keys of one, and how many have keys.
 #[derive(Clone, Copy, Default)]
-struct Found {
+pub struct Found {
     crowded: u32,
     largest: u32,
     used: u32,
@@ -111,10 +172,17 @@ impl Found {
         self.used += (keys != 0) as u32;
     }
 
-    /// The choice by what all threads of a block of `THREADS` have seen. A block makes one.
+    /// Whether keys go from the last digit by that.
+    #[inline(always)]
+    pub fn from_last(self, choice: Choice) -> bool {
+        let Self { crowded, largest, used } = self;
+        crowded > 0 && crowded >= choice.least && (used > choice.few || largest > choice.most)
+    }
+
+    /// What all threads of a block of `THREADS` have seen. Between two calls is a barrier.
     #[inline(always)]
     #[track_caller]
-    fn decide<const THREADS: u32>(self, choice: Choice) -> bool {
+    fn of_block<const THREADS: u32>(self) -> Self {
         let (lane, w) = (warp::lane_id(), thread::thread_idx_x() / warp::WARP);
         let together = |of: [u32; 3]| {
             let [crowded, largest, used] = of;
@@ -131,6 +199,6 @@ impl Found {
         thread::sync_threads(); // what every warp has found is there before it is put together
         let found = |k: u32| if lane < THREADS / warp::WARP { FOUND::view().get(k * WARPS + lane) } else { 0 };
         let [crowded, largest, used] = together([found(0), found(1), found(2)]);
-        crowded > 0 && crowded >= choice.least && (used > choice.few || largest > choice.most)
+        Self { crowded, largest, used }
     }
 }

@@ -1,10 +1,10 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
 use super::many::{
-    radix_either_many_first, radix_either_many_histogram, radix_either_many_second, radix_either_many_starts,
-    radix_either_rest,
+    radix_either_many_bucket_sort, radix_either_many_first, radix_either_many_histogram, radix_either_many_second,
+    radix_either_many_starts, radix_either_rest,
 };
-use super::many_launches::{self, Many};
+use super::many_launches::{self, MANY, Many};
 use super::one_block::one_block;
 use super::*;
 use crate::buckets::MAX_KEYS;
@@ -34,6 +34,7 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_either_many_starts,
         radix_either_many_first,
         radix_either_many_second,
+        radix_either_many_bucket_sort,
         radix_either_rest,
     ]
 )
@@ -54,14 +55,18 @@ const SHARED: u32 = {
 /// From this number of floats on, the sort uses a learned map: their top bits do not spread them.
 const FLOATS: u32 = 1 << 20;
 
+/// From more keys than this on, the device may choose a learned map: there are two partitions.
+const BY_MAP: u32 = 1 << 21;
+
 /// Whether the keys of an order are floats.
 const fn is_float(order: u32) -> bool {
     order & !DESCENDING == FLOAT
 }
 
-/// What a learned map takes to sort `n` keys, if floats go by it.
+/// What a learned map takes to sort `n` keys, if floats go by it without a choice.
 fn for_floats<W: Key>(on: &dyn Launcher, n: u32) -> Result<Option<learned::Workspace>> {
-    let plan = if n < FLOATS { None } else { learned::Plan::new::<W>(n, on.device().shared_per_block) };
+    let choice = n < FLOATS || (BY_MAP + 1..=MANY).contains(&n);
+    let plan = if choice { None } else { learned::Plan::new::<W>(n, on.device().shared_per_block) };
     plan.map(|plan| learned::Workspace::new(on, plan)).transpose()
 }
 
@@ -78,8 +83,8 @@ pub enum Way {
     OneBlock,
     /// The device chooses the first digit or the last.
     Few(Sorter),
-    /// The device chooses buckets or the last digit.
-    Many(many_launches::Sorter),
+    /// The device chooses buckets by bits or by a map, or the last digit.
+    Many(many_launches::Sorter<u32>),
     /// Still more keys.
     Skewed(msd_skewed::Scratched<u32>),
 }
@@ -94,7 +99,7 @@ pub fn scratch(on: &dyn Launcher, n: u32, options: &Options) -> Result<Memory> {
     } else if n <= MOST {
         Way::Few(Sorter::new(on, n)?)
     } else if n <= MANY {
-        let many = Many::new(n, on.device().shared_per_block);
+        let many = Many::new::<u32>(n, on.device().shared_per_block);
         Way::Many(many_launches::Sorter::new(on, &many)?)
     } else {
         Way::Skewed(msd_skewed::scratch(on, n, options)?)
@@ -131,30 +136,41 @@ pub fn sort(on: &dyn Launcher, keys: Keys<u32>, memory: &mut Memory) -> Result {
     }
 }
 
-/// The scratch memory to sort `n` keys of 64 bits; none where they fit a block.
+/// The scratch memory of a sort of keys of 64 bits.
+pub enum Wide {
+    /// The keys fit a block.
+    OneBlock,
+    /// The device chooses buckets by bits or by a map.
+    Many(many_launches::Sorter<u64>),
+    /// Fewer keys, or still more: floats by a map, if there is one, others by their bits.
+    Skewed(msd_skewed::Scratched<u64>, Option<learned::Workspace>),
+}
+
+/// The scratch memory to sort `n` keys of 64 bits.
 ///
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
 pub fn scratch_wide(on: &dyn Launcher, n: u32, options: &Options) -> Result<Wide> {
-    let skewed = if n <= ONE_BLOCK { None } else { Some(msd_skewed::scratch(on, n, options)?) };
-    Ok(Wide { skewed, learned: for_floats::<u64>(on, n)? })
+    Ok(if n <= ONE_BLOCK {
+        Wide::OneBlock
+    } else if (BY_MAP + 1..=MANY).contains(&n) {
+        let many = Many::new::<u64>(n, on.device().shared_per_block);
+        Wide::Many(many_launches::Sorter::new(on, &many)?)
+    } else {
+        Wide::Skewed(msd_skewed::scratch(on, n, options)?, for_floats::<u64>(on, n)?)
+    })
 }
 
-/// The scratch memory of a sort of keys of 64 bits.
-pub struct Wide {
-    skewed: Option<msd_skewed::Scratched<u64>>,
-    learned: Option<learned::Workspace>,
-}
-
-/// Sorts keys of 64 bits in place. There is no choice for them: `onesweep` takes eight passes.
+/// Sorts keys of 64 bits in place. None go from the last digit: that takes eight passes.
 ///
 /// # Errors
 /// As for [`sort`].
-pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, Wide { skewed, learned }: &mut Wide) -> Result {
-    match (skewed, learned) {
-        (None, _) => one_block(on, keys),
-        (Some(memory), Some(learned)) if is_float(keys.order) => learned.sort(on, keys, memory.keys.view()),
-        (Some(memory), _) => msd_skewed::sort(on, keys, memory),
+pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, memory: &mut Wide) -> Result {
+    match memory {
+        Wide::OneBlock => one_block(on, keys),
+        Wide::Many(sorter) => sorter.sort(on, keys),
+        Wide::Skewed(memory, Some(learned)) if is_float(keys.order) => learned.sort(on, keys, memory.keys.view()),
+        Wide::Skewed(memory, _) => msd_skewed::sort(on, keys, memory),
     }
 }
 

@@ -1,77 +1,167 @@
-//! The kernels for many keys: those of `msd-skewed`, some of which are steps of `onesweep` too.
+//! The kernels for many keys: those of `msd-skewed`, which go by a learned map where top bits do not spread the keys,
+//! and some of which are steps of `onesweep` too.
 //!
-//! Where keys go from the last digit, no bucket has keys and all lists are empty: so the bucket sort and the sort of
-//! groups, which know nothing of the choice, find nothing to do.
+//! **By a map.** The histogram learns the map in the same launch, and only if a sample shows that it takes one: blocks
+//! count parts of a larger sample by a ticket, wait for each other, and each makes the table for itself. So keys that
+//! their top bits spread pay nothing for it. There are up to twice as many buckets by a map: buckets are less even.
 //!
-//! The first pass needs no order kept, for keys without values: it moves tiles as a partition does, in the launch of
-//! the second partition. Where there is only one partition, it is a pass like the others.
+//! **From the last digit.** No bucket has keys then and all lists are empty: so the bucket sort and the sort of groups
+//! find nothing to do. The first pass needs no order kept, for keys without values: it moves tiles as a partition does,
+//! in the launch of the second partition. Where there is only one partition, it is a pass like the others.
 
 use super::THREADS;
-use super::choice::{Choice, goes_from_last, sample_goes_from_last};
+use super::choice::{Choice, Worth, found_in, found_in_sample};
 use crate::buckets::{partition_blocks, partition_cleared};
-use crate::digits::{BITS, DIGITS, clear_counters, count_cleared};
+use crate::digits::{BITS, DIGITS, clear_counters as clear_digits, count_cleared as count_digits};
 use crate::from_last::{PASSES, Passes, REST_BLOCKS, Ways, all_passes};
+use crate::learned::{COUNT_WORDS, Map, MapDigit, TABLE_SHARED, learn_together};
 use crate::msd::{
-    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, TopBits, TopDigit, clear_sample,
-    count_buckets, move_tile, spread, tile_shared,
+    COUNT_THREADS, Key, Mapped, Mapping, Plain, SAMPLE, SORT_THREADS, STARTS_THREADS, Tables, Tile, TopBits, TopDigit,
+    begin_count, bucket_sort_blocks, clear_counters, clear_sample, count_cleared, counters, in_block_most, move_tile,
+    sort_in_block, spread, take_sample, tile_shared,
 };
-use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, split, start_and_list};
+use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, sort_or_list, split, start_and_list};
 use crate::pass::{KeysOnly, PASS_SHARED, pass_tile};
 use rungs_common::keys::{UNSIGNED, Word};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
 
-/// The words of the choice: whether keys go from the last digit on, and whether a sample has shown that.
-pub const CHOICE_WORDS: u32 = 2;
-/// The word that says whether keys go from the last digit.
-pub const FROM_LAST: u32 = 0;
-/// The word that says whether a sample has shown it.
+/// The words of the choice: which way keys go; which way they were counted, or that they go from the last digit by a
+/// sample; whether a map has been learned.
+pub const CHOICE_WORDS: u32 = 3;
+/// The word that says which way keys go.
+pub const WAY: u32 = 0;
+/// The word that says what a sample has shown.
 pub const SAMPLED: u32 = 1;
+/// The word that says whether a map has been learned.
+pub const LEARNED: u32 = 2;
 
-/// Counts the keys of each bucket, as [`radix_msd_buckets_histogram`](crate::buckets), unless a sample of
-/// the keys shows that they go from the last digit.
-#[kernel(max_threads = COUNT_THREADS, min_blocks = 1, instances(
-    radix_either_many_histogram: <Plain>,
-    radix_either_many_histogram_mapped: <Mapped>,
-))]
-#[rustfmt::skip]
-pub fn radix_either_many_histogram<M: Mapping>(
-    keys: Global<u32>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>, choice: Global<u32>,
-    sample: Choice,
-) {
-    clear_sample();
-    count_buckets::<u32, M, _>(keys, order, top_bits, histogram, zeroed, || {
-        let from_last = sample_goes_from_last::<M>(keys, order, top_bits, sample);
-        // All blocks take the same sample, so one speaks for all.
-        if thread::index_1d() == 0 {
-            choice.set(SAMPLED, from_last as u32);
-        }
-        (!from_last).then(|| TopBits::new(top_bits))
-    });
+/// To buckets by the top bits.
+pub const BY_BITS: u32 = 0;
+/// From the last digit on.
+pub const FROM_LAST: u32 = 1;
+/// To buckets by a map.
+pub const BY_MAP: u32 = 2;
+
+/// What a map takes.
+#[simt::argument]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Learning {
+    /// Bits of the second partition by a map.
+    pub second_bits: u32,
+    /// Parts of the sample that it is learned from; none if no map is learned.
+    pub parts: u32,
+    /// When it is worth its while.
+    pub worth: Worth,
 }
 
-/// Where each bucket starts, or that none has keys: decides which way keys go, see [`choice`](super::choice), which
-/// every block does for itself.
+impl Learning {
+    /// The numbers of a sort whose keys go by the map.
+    #[inline(always)]
+    fn by_map(self, numbers: Numbers) -> Numbers {
+        // The keys of a bucket may differ in any bit.
+        Numbers { second_bits: self.second_bits, common_bits: 0, ..numbers }
+    }
+
+    /// Bits of the number of a bucket by the map.
+    #[inline(always)]
+    fn bits(self, numbers: Numbers) -> u32 {
+        numbers.first_bits + self.second_bits
+    }
+}
+
+/// Bytes of dynamic shared memory of the histogram, for at most `1 << bits` buckets.
+#[cfg(not(target_os = "cuda"))]
+pub const fn many_histogram_shared(bits: u32) -> u32 {
+    (2 << bits) + TABLE_SHARED
+}
+
+/// Counts the keys of each bucket by the top bits, or by a map, or none if a sample shows that they go from the last
+/// digit.
+///
+/// `learn`: [`COUNT_WORDS`], zero, and behind them the map.
+#[kernel(max_threads = COUNT_THREADS, min_blocks = 1, instances(
+    radix_either_many_histogram: <u32, Plain>,
+    radix_either_many_histogram_mapped: <u32, Mapped>,
+    radix_either_many_histogram_u64: <u64, Plain>,
+    radix_either_many_histogram_u64_mapped: <u64, Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_either_many_histogram<W: Key, M: Mapping>(
+    keys: Global<W>, numbers: Numbers, histogram: Global<u32>, zeroed: Global<u32>, choice: Global<u32>,
+    limits: Choice, learning: Learning, learn: Global<u32>,
+) {
+    let Numbers { order, first_bits, second_bits, .. } = numbers;
+    let (top_bits, map_bits) = (first_bits + second_bits, learning.bits(numbers));
+    clear_sample();
+    begin_count(map_bits, zeroed);
+    let sample = take_sample::<W, M>(keys, order);
+    let found = found_in_sample(sample, TopBits::new(top_bits), limits);
+    let mut way = if W::HALVES == 1 && found.from_last(limits) { FROM_LAST } else { BY_BITS };
+    let mut learned = false;
+    if learning.parts != 0 {
+        let (behind, any) = (2 << map_bits, M::encode(keys.get(0), order));
+        if learning.worth.is_worth(sample, found, any, Shared::<W>::dynamic(behind, SAMPLE)) {
+            learned = true;
+            thread::sync_threads(); // the repetitions are counted before the table takes their memory
+            let (counts, map) = (learn.slice(0, COUNT_WORDS), learn.slice(COUNT_WORDS, learn.len() - COUNT_WORDS));
+            let table = Shared::dynamic(behind, TABLE_SHARED / 4);
+            let range = learn_together::<W, M>(keys, order, learning.parts, counts, map, table);
+            let map = Map::new(range, table, map_bits);
+            if learning.worth.spreads::<W, M>(keys, order, counters(map_bits), map) {
+                way = BY_MAP;
+                count_cleared::<W, M>(keys, order, map_bits, histogram, map);
+            }
+        }
+    }
+    // All blocks take the same sample, so one speaks for all.
+    if thread::index_1d() == 0 {
+        choice.set(SAMPLED, way);
+        choice.set(LEARNED, learned as u32);
+    }
+    if way == BY_BITS {
+        count_cleared::<W, M>(keys, order, top_bits, histogram, TopBits::new(top_bits));
+    }
+}
+
+/// Where each bucket starts, or that none has keys: decides whether keys go from the last digit, see
+/// [`choice`](super::choice), which every block does for itself.
 ///
 /// As [`radix_msd_skewed_starts`](crate::msd_skewed::radix_msd_skewed_starts), beside the words of the
-/// `choice`, see [`CHOICE_WORDS`].
-#[kernel(max_threads = STARTS_THREADS)]
+/// `choice`, see [`CHOICE_WORDS`], and `counts`: those of slices, which are zero behind this.
+#[kernel(max_threads = STARTS_THREADS, instances(
+    radix_either_many_starts: <u32>,
+    radix_either_many_starts_u64: <u64>,
+))]
 #[rustfmt::skip]
-pub fn radix_either_many_starts(
+pub fn radix_either_many_starts<W: Key>(
     histogram: Global<u32>, n: u32, starts: Global<u32>, second: Global<u32>, first: Global<u32>, tiles: Global<u32>,
-    lists: Global<u32>, numbers: Numbers, choice: Global<u32>, limits: Choice,
+    lists: Global<u32>, numbers: Numbers, choice: Global<u32>, limits: Choice, learning: Learning, counts: Global<u32>,
 ) {
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete, and the sort before is done with all of this
-    let from_last = choice.get(SAMPLED) != 0 || goes_from_last(histogram, limits);
+    let sampled = choice.get(SAMPLED);
+    let numbers = if sampled == BY_MAP { learning.by_map(numbers) } else { numbers };
+    let buckets = histogram.slice(0, 1 << (numbers.first_bits + numbers.second_bits));
+    let from_last = W::HALVES == 1
+        && (sampled == FROM_LAST || limits.least != u32::MAX && found_in(buckets, limits).from_last(limits));
     if thread::index_1d() == 0 {
-        choice.set(FROM_LAST, from_last as u32);
+        choice.set(WAY, if from_last { FROM_LAST } else { sampled });
+    }
+    if choice.get(LEARNED) != 0 {
+        zero(counts);
     }
     if !from_last {
-        return start_and_list::<u32>(histogram, n, starts, [first, second], tiles, lists, numbers);
+        return start_and_list::<W>(histogram, n, starts, [first, second], tiles, lists, numbers);
     }
+    zero(starts);
+}
+
+/// Zeroes words, by all threads of the grid.
+#[inline(always)]
+fn zero(words: Global<u32>) {
     let mut i = thread::index_1d();
-    while i < starts.len() {
-        starts.set(i, 0);
+    while i < words.len() {
+        words.set(i, 0);
         i += thread::grid_threads_1d();
     }
 }
@@ -90,29 +180,37 @@ pub const fn count_blocks(multiprocessors: u32) -> u32 {
     partition_blocks::<u32, Plain>() * multiprocessors
 }
 
+/// Bytes per thread of spilled registers that are accepted for the look-ups in the map.
+const SPILLS: u32 = 32;
+
 /// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks. `counts`: of all
 /// digits, zero before and behind this. `passes`: the words of [`Passes`].
-#[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
-    radix_either_many_first: <Plain>,
-    radix_either_many_first_mapped: <Mapped>,
+#[kernel(max_threads = THREADS, min_blocks = partition_blocks::<W, M>(), max_spills = SPILLS, instances(
+    radix_either_many_first: <u32, Plain>,
+    radix_either_many_first_mapped: <u32, Mapped>,
+    radix_either_many_first_u64: <u64, Plain>,
+    radix_either_many_first_u64_mapped: <u64, Mapped>,
 ))]
 #[rustfmt::skip]
-pub fn radix_either_many_first<M: Mapping>(
-    from: Global<u32>, to: Global<u32>, numbers: Numbers, cursors: Global<u32>, choice: Global<u32>,
+pub fn radix_either_many_first<W: Key, M: Mapping>(
+    from: Global<W>, to: Global<W>, numbers: Numbers, cursors: Global<u32>, choice: Global<u32>, map: Global<u32>,
     counts: Global<u32>, passes: Global<u32>, blocks: u32,
 ) {
-    let Numbers { order, first_bits, second_bits, .. } = numbers;
+    let Numbers { order, first_bits: bits, second_bits, .. } = numbers;
     grid::let_next_start();
-    Tables::new(THREADS, first_bits).clear();
+    Tables::new(THREADS, bits).clear();
     grid::wait_for_previous(); // the choice, and the cursors or the counts
-    if choice.get(FROM_LAST) == 0 {
-        let digit = TopDigit { shift: u32::BITS - first_bits, bits: first_bits };
-        let (spread_out, all) = ((second_bits != 0) as u32, choice.slice(0, 0));
-        partition_cleared::<u32, M, THREADS>(from, to, order, digit, cursors, spread_out, all);
-    } else if thread::block_idx_x() < blocks {
+    let (way, spread_out, all) = (choice.get(WAY), (second_bits != 0) as u32, choice.slice(0, 0));
+    if way == BY_BITS {
+        let digit = TopDigit { shift: u32::BITS - bits, bits };
+        partition_cleared::<W, M, THREADS>(from, to, order, digit, cursors, spread_out, all);
+    } else if way == BY_MAP {
+        let digit = MapDigit { map: Map::read(map, bits), bits };
+        partition_cleared::<W, M, THREADS>(from, to, order, digit, cursors, spread_out, all);
+    } else if W::HALVES == 1 && thread::block_idx_x() < blocks {
         let order = if M::MAPS { order } else { UNSIGNED };
-        clear_counters::<THREADS>(COUNT_SHARED);
-        count_cleared::<u32, THREADS>(from, order, PASSES, counts, COUNT_SHARED, blocks);
+        clear_digits::<THREADS>(COUNT_SHARED);
+        count_digits::<u32, THREADS>(from.cast(), order, PASSES, counts, COUNT_SHARED, blocks);
         Passes(passes).start::<{ THREADS / warp::WARP }>(counts, from.len(), blocks);
     }
 }
@@ -121,30 +219,72 @@ pub fn radix_either_many_first<M: Mapping>(
 /// block i and in any order: before the first pass there is none to keep.
 ///
 /// [`radix_msd_buckets_partition`]: crate::buckets::radix_msd_buckets_partition
-#[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
-    radix_either_many_second: <Plain>,
-    radix_either_many_second_mapped: <Mapped>,
+#[kernel(max_threads = THREADS, min_blocks = partition_blocks::<W, M>(), max_spills = SPILLS, instances(
+    radix_either_many_second: <u32, Plain>,
+    radix_either_many_second_mapped: <u32, Mapped>,
+    radix_either_many_second_u64: <u64, Plain>,
+    radix_either_many_second_u64_mapped: <u64, Mapped>,
 ))]
 #[rustfmt::skip]
-pub fn radix_either_many_second<M: Mapping>(
-    keys: Global<u32>, scratch: Global<u32>, numbers: Numbers, cursors: Global<u32>, tiles: Global<u32>,
-    choice: Global<u32>, passes: Global<u32>,
+pub fn radix_either_many_second<W: Key, M: Mapping>(
+    keys: Global<W>, scratch: Global<W>, numbers: Numbers, learning: Learning, cursors: Global<u32>,
+    tiles: Global<u32>, choice: Global<u32>, map: Global<u32>, passes: Global<u32>,
 ) {
     let Numbers { order, first_bits, second_bits, .. } = numbers;
     grid::let_next_start();
     Tables::new(THREADS, BITS).clear(); // as many counters as the second partition has, or more
     grid::wait_for_previous(); // keys and cursors
-    if choice.get(FROM_LAST) == 0 {
+    let way = choice.get(WAY);
+    if way == BY_BITS {
         let digit = TopDigit { shift: u32::BITS - first_bits - second_bits, bits: second_bits };
-        partition_cleared::<u32, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
-        return;
+        partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
+    } else if way == BY_MAP {
+        let digit = MapDigit { map: Map::read(map, learning.bits(numbers)), bits: learning.second_bits };
+        partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
+    } else if W::HALVES == 1 {
+        let (passes, begin) = (Passes(passes), thread::block_idx_x() * pass_tile::<u32>());
+        // If keys differ in one digit, the last step writes them anew.
+        if begin < keys.len() && passes.differ().count_ones() > 1 {
+            let tile = Tile { begin, end: keys.len().min(begin + pass_tile::<u32>()), origin: begin };
+            let digit = Window { shift: passes.from(0).trailing_zeros() * BITS, bits: BITS };
+            move_tile::<W, M, THREADS>(keys, scratch, order, tile, digit, passes.cursors(), spread);
+        }
     }
-    let (passes, begin) = (Passes(passes), thread::block_idx_x() * pass_tile::<u32>());
-    // If keys differ in one digit, the last step writes them anew.
-    if begin < keys.len() && passes.differ().count_ones() > 1 {
-        let tile = Tile { begin, end: keys.len().min(begin + pass_tile::<u32>()), origin: begin };
-        let digit = Window { shift: passes.from(0).trailing_zeros() * BITS, bits: BITS };
-        move_tile::<u32, M, THREADS>(keys, scratch, order, tile, digit, passes.cursors(), spread);
+}
+
+/// Sorts bucket b, as [`radix_msd_skewed_bucket_sort`](crate::msd_skewed::radix_msd_skewed_bucket_sort), or by a map
+/// buckets b, b + blocks and so on, keys of which may differ in all bits. `histogram` is zero behind this.
+#[kernel(max_threads = SORT_THREADS, min_blocks = bucket_sort_blocks::<W>(false), max_spills = SPILLS, instances(
+    radix_either_many_bucket_sort: <u32, Plain>,
+    radix_either_many_bucket_sort_mapped: <u32, Mapped>,
+    radix_either_many_bucket_sort_u64: <u64, Plain>,
+    radix_either_many_bucket_sort_u64_mapped: <u64, Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_either_many_bucket_sort<W: Key, M: Mapping>(
+    input: Global<W>, output: Global<W>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
+    numbers: Numbers, choice: Global<u32>,
+) {
+    grid::let_next_start();
+    clear_counters(SORT_THREADS);
+    grid::wait_for_previous(); // keys and starts
+    let (mut b, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+    let mine = b + thread::thread_idx_x() * blocks;
+    if mine < histogram.len() {
+        histogram.set(mine, 0);
+    }
+    if choice.get(WAY) != BY_MAP {
+        return sort_or_list::<W, M, SORT_THREADS>(input, output, starts, lists, numbers);
+    }
+    while b < histogram.len() {
+        let (start, end) = (starts.get(b), starts.get(b + 1));
+        // What is too large is on the lists.
+        if start != end && end - start <= in_block_most(SORT_THREADS) {
+            sort_in_block::<W, M, false, SORT_THREADS>(input, output, numbers.order, start, end, 0);
+            thread::sync_threads(); // all are done with the shared memory before the next bucket uses it
+            clear_counters(SORT_THREADS);
+        }
+        b += blocks;
     }
 }
 
@@ -164,7 +304,7 @@ pub fn radix_either_rest(
 ) {
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists
-    if choice.get(FROM_LAST) == 0 {
+    if choice.get(WAY) != FROM_LAST {
         return split::<u32, 1>(scratch, keys, lists, numbers);
     }
     let passes = Passes(passes);

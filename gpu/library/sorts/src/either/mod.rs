@@ -12,17 +12,19 @@
 //! share a counter, sorted from the last digit in shared memory.
 //!
 //! **More keys.** A count of all digits costs too much where the keys spread. There the launches are those of
-//! `msd-skewed`, and five of its kernels are replaced. The histogram counts nothing if a sample of the keys is skewed
-//! beyond doubt. The starts decide if the sample did not. For an LSD sort the first partition counts all digits
-//! instead, the second one does the first pass, and the split of oversized buckets does the other passes: a persistent
-//! kernel whose blocks take the tiles of a pass by a ticket, and wait for its end before the next. The first pass needs
-//! no order kept, since equal keys are alike, so it is a partition; with one partition alone, the last launch does it,
-//! too. A digit in which no two keys differ needs no pass. If keys differ in one digit alone, the counts are the
-//! result: each value is written as often as it was counted. The split goes on until no bit is left, so the launch that
-//! tallies is not needed.
+//! `msd-skewed`, and six of its kernels are replaced. The histogram looks at a sample. If top bits do not spread it, and
+//! few of its keys are repetitions, the histogram learns a map as `learned` does, and counts by that if the map spreads
+//! other keys of a sample. It counts nothing if the sample is skewed beyond doubt. The starts decide if the sample did
+//! not. For an LSD sort the first partition counts all digits instead, the second one does the first pass, and the
+//! split of oversized buckets does the other passes: a persistent kernel whose blocks take the tiles of a pass by a
+//! ticket, and wait for its end before the next. The first pass needs no order kept, since equal keys are alike, so it
+//! is a partition; with one partition alone, the last launch does it, too. A digit in which no two keys differ needs no
+//! pass. If keys differ in one digit alone, the counts are the result: each value is written as often as it was
+//! counted. The split goes on until no bit is left, so the launch that tallies is not needed. For more than 2²⁵ keys,
+//! and for keys of 64 bits, there is no LSD sort: it would take longer than to split and to tally.
 //!
-//! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. From 2²⁰ floats on,
-//! of either width, the launches are those of `learned`.
+//! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. Where there is no
+//! choice of a map (2²⁰ to 2²¹ floats of either width, and from 2²⁷ on) the launches are those of `learned`.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! chosen.
@@ -32,17 +34,17 @@
 //! keys of which many share a counter are read once more, and moved in shared memory once per eight bits in which they
 //! differ.
 //!
-//! For more than [`MOST`] keys seven launches, or six with one partition, whichever sort is chosen. MSD moves the bytes
-//! that `msd-skewed` moves. LSD moves 4 bytes per key to count, or 8 if the sample did not suffice, and 8 per key and
-//! pass: one for each digit in which keys differ, and one more if that makes their number even. Keys that differ in one
-//! digit take no pass, but 4 bytes per key to write.
+//! For more than [`MOST`] keys seven launches, six with one partition, eight without LSD, whichever way is chosen. MSD
+//! moves the bytes that `msd-skewed` moves; a map takes the keys of a sample, up to 2¹⁹. LSD moves 4 bytes per key to
+//! count, or 8 if the sample did not suffice, and 8 per key and pass: one for each digit in which keys differ, and one
+//! more if that makes their number even. Keys that differ in one digit take no pass, but 4 bytes per key to write.
 //!
 //! **Threads.** 512 per block, with 16 keys each in partitions and passes, and with 12 keys each in buckets. Buckets of
 //! more than [`MOST`] keys in all are sorted by 384 threads per block.
 //!
-//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; `msd-skewed` sorts more
-//! keys, and more keys of 64 bits than fit a block. A block of a pass waits, but only for tiles that running blocks
-//! have taken, never for a block that has yet to start.
+//! **Limits.** Those of `msd-skewed`. There is a choice for fewer than 2²⁷ keys, of keys of 64 bits for more than 2²¹;
+//! `msd-skewed` sorts the others. A block of the histogram or of a pass waits, but only for parts of a sample or tiles
+//! that running blocks have taken, never for a block that has yet to start.
 //!
 //! **Source.** As for `onesweep` and `msd-skewed`; the choice on the device is ours.
 //!
@@ -57,17 +59,19 @@
 //! | 5 | `radix_either_third` | sorts the buckets in which many keys share a counter | third pass |
 //! | 6 | `radix_either_last` | exits | last pass |
 //!
-//! Up to [`MANY`] keys, by `many_launches.rs`; `choice.rs` says which keys are skewed:
+//! For fewer than 2²⁷ keys, by `many_launches.rs`; `choice.rs` says which keys are skewed:
 //!
-//! | launch | kernel | keys that spread (MSD) | skewed keys (LSD) |
+//! | launch | kernel | keys that bits or a map spread (MSD) | skewed keys (LSD) |
 //! | --- | --- | --- | --- |
-//! | 1 | `radix_either_many_histogram` | counts the keys of each bucket | the same, or exits after a sample |
+//! | 1 | `radix_either_many_histogram` | learns a map, if need be; counts the keys of each bucket | counts, or exits |
 //! | 2 | `radix_either_many_starts` | where each bucket starts | no bucket has keys |
 //! | 3 | `radix_either_many_first` | first partition | counts all digits |
 //! | 4 | `radix_either_many_second` | second partition, above 2²¹ keys | first pass |
-//! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | exits: no bucket has keys |
+//! | 5 | `radix_either_many_bucket_sort` | sorts each bucket | exits: no bucket has keys |
 //! | 6 | `radix_either_rest` | splits the oversized buckets | the other passes, or all |
 //! | 7 | `radix_msd_skewed_groups` | sorts the groups | exits: the list is empty |
+//!
+//! Without LSD the last ones are launches 6 to 8 of `msd-skewed`.
 
 pub mod choice;
 mod crowded;
@@ -99,9 +103,6 @@ pub const ONE_BLOCK: u32 = in_block_most(THREADS);
 /// Most keys of which all digits are counted before the choice: buckets of uniform keys, which are told apart by one
 /// digit, have 4096 keys on average, and none of them more than fit a block.
 pub const MOST: u32 = 1 << 20;
-
-/// Most keys that have the choice. With more, the waits of `msd-skewed` are a small share of the time.
-pub const MANY: u32 = 1 << 25;
 
 /// The digit that buckets are told apart by: the first one.
 const TOP: u32 = 3;

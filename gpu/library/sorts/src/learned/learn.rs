@@ -6,6 +6,7 @@
 
 use super::map::{NUMBER_BITS, Range, SLICES, Span, write_range};
 use crate::msd::{Key, Mapped, Mapping, Plain, clear_packs, each_in_pack, extremes};
+use crate::msd_skewed::each_item;
 use crate::steps::block_scan;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::math::mul_hi;
@@ -46,7 +47,7 @@ pub fn learn_blocks(n: u32) -> u32 {
     blocks.min(n.div_ceil(BLOCK_SAMPLE))
 }
 
-/// Words of the counts: one for each slice, and how many blocks are done.
+/// Words of the counts: one for each slice, and how many blocks are done; or a ticket, and how many parts are done.
 pub const COUNT_WORDS: u32 = SLICES + 4;
 
 shared!(COUNTS: [u32; SLICES]);
@@ -69,50 +70,132 @@ pub fn radix_learned_map<W: Key, M: Mapping>(
     grid::let_next_start();
     clear_packs::<LEARN_THREADS>(own);
     grid::wait_for_previous(); // keys, and the sort before is done with counts and map
-    // Multiples of the golden ratio: they lie all over the input, and meet no period of it.
-    let pack = |i: u32| keys.get_pack_streaming(mul_hi(i.wrapping_mul(0x9e37_79b1), keys.len() / W::PACK));
-    let mut common = [W::Pack::default(); RANGE_PACKS];
     let mut sample = [W::Pack::default(); SAMPLE_PACKS];
-    unroll::<RANGE_PACKS>(|p| common[p] = pack(p as u32 * LEARN_THREADS + t));
-    unroll::<SAMPLE_PACKS>(|p| sample[p] = pack(p as u32 * thread::grid_threads_1d() + thread::index_1d()));
-    let mut ends = [[W::LARGEST, W::from_bits(0)]; 2];
-    unroll::<RANGE_PACKS>(|p| each_in_pack::<W>(|j| {
-        let key = M::encode(common[p].as_ref()[j], order);
-        unroll::<2>(|high| if is_high(key) == (high != 0) {
-            ends[high] = [ends[high][0].min(key), ends[high][1].max(key)];
-        });
-    }));
+    unroll::<SAMPLE_PACKS>(|p| sample[p] = sampled(keys, p as u32 * thread::grid_threads_1d() + thread::index_1d()));
     // The barriers inside are behind the zeroes of all counters.
-    let low = extremes::<W>(ends[0][0], ends[0][1], LOW::view().cast(), WARPS);
-    let high = extremes::<W>(ends[1][0], ends[1][1], HIGH::view().cast(), WARPS);
-    let range = Range::new(widened(low, false), widened(high, true));
-    unroll::<SAMPLE_PACKS>(|p| each_in_pack::<W>(|j| {
-        let slice = range.slice(M::encode(sample[p].as_ref()[j], order));
-        own.fetch_add(slice, 1, Relaxed, Scope::Block);
-    }));
+    let range = find_range::<W, M>(keys, order);
+    unroll::<SAMPLE_PACKS>(|p| count_slices::<W, M>(sample[p], order, range, own));
     thread::sync_threads(); // the block's sample is counted before the counts are read
-    let mine = own.get_pack(t);
-    unroll::<4>(|j| if mine[j] != 0 {
-        // All blocks add to the same counts.
-        counts.fetch_add(4 * t + j as u32, mine[j], Relaxed, Scope::Device);
-    });
+    add_counts(own, counts);
     if !is_last(counts.slice(SLICES, 1)) {
         return;
     }
-    let mut all = [0; 4];
-    unroll::<4>(|j| {
-        all[j] = counts.load(4 * t + j as u32, Relaxed, Scope::Device);
-        counts.set(4 * t + j as u32, 0);
-    });
-    own.set_pack(t, all);
+    own.set_pack(t, all_counts(counts));
+    unroll::<4>(|j| counts.set(4 * t + j as u32, 0));
     if t == 0 {
         counts.set(SLICES, 0);
         write_range(range, map);
     }
     thread::sync_threads(); // the counts of all blocks are there before neighbours are read
-    make_table(own, map);
+    map.set_pack(t, make_table(own));
 }
 const _: () = assert!(SLICES == 4 * LEARN_THREADS, "each thread has four slices");
+
+/// Parts of a sample that blocks count one by one: a pack per thread each.
+#[cfg(not(target_os = "cuda"))]
+pub fn learn_parts(n: u32) -> u32 {
+    learn_blocks(n) * SAMPLE_PACKS as u32
+}
+
+/// Learns the map of the keys in a launch that does more: all threads of its blocks, of [`LEARN_THREADS`], may call it.
+/// They count the `parts` of the sample by a ticket. Each block makes the `table` for itself; the first one writes
+/// the `map` too. `counts`: [`COUNT_WORDS`], zero before. Returns the range of the map.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub(crate) fn learn_together<W: Key, M: Mapping>(
+    keys: Global<W>, order: u32, parts: u32, counts: Global<u32>, map: Global<u32>, table: Shared<u32>,
+) -> Range<W> {
+    let t = thread::thread_idx_x();
+    clear_packs::<LEARN_THREADS>(table);
+    // The barriers inside are behind the zeroes of all counters.
+    let range = find_range::<W, M>(keys, order);
+    let phase = || (counts.slice(SLICES, 1), counts.slice(SLICES + 1, 1));
+    each_item(phase, || parts, true, |part| {
+        count_slices::<W, M>(sampled(keys, part * LEARN_THREADS + t), order, range, table);
+        thread::sync_threads(); // the part is counted before the counts are read
+        add_counts(table, counts);
+        table.set_pack(t, [0; 4]); // this thread alone has read them, and each item begins with a barrier
+    });
+    table.set_pack(t, all_counts(counts));
+    thread::sync_threads(); // the counts of all slices are there before neighbours are read
+    let words = make_table(table);
+    table.set_pack(t, words); // all have read the counts: there are barriers behind that
+    if thread::block_idx_x() == 0 {
+        map.set_pack(t, words);
+        if t == 0 {
+            write_range(range, map);
+        }
+    }
+    thread::sync_threads(); // the table is there before the first look-up
+    range
+}
+
+/// Pack `i` of the sample. Multiples of the golden ratio: they lie all over the input, and meet no period of it.
+#[inline(always)]
+pub(crate) fn sampled<W: Key>(keys: Global<W>, i: u32) -> W::Pack {
+    keys.get_pack_streaming(mul_hi(i.wrapping_mul(0x9e37_79b1), keys.len() / W::PACK))
+}
+
+/// Calls `f` with each of the keys that every block sees, as words: the first packs of the sample, the same number per
+/// thread.
+#[inline(always)]
+pub(crate) fn each_common<W: Key, M: Mapping>(keys: Global<W>, order: u32, mut f: impl FnMut(W)) {
+    let mut common = [W::Pack::default(); RANGE_PACKS];
+    unroll::<RANGE_PACKS>(|p| common[p] = sampled(keys, p as u32 * LEARN_THREADS + thread::thread_idx_x()));
+    unroll::<RANGE_PACKS>(|p| each_in_pack::<W>(|j| f(M::encode(common[p].as_ref()[j], order))));
+}
+
+/// How many keys [`each_common`] has.
+pub(crate) const fn common_keys<W: Key>() -> u32 {
+    RANGE_PACKS as u32 * LEARN_THREADS * W::PACK
+}
+
+/// The range of the keys, the same in all blocks.
+#[inline(always)]
+#[track_caller]
+fn find_range<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> Range<W> {
+    let mut ends = [[W::LARGEST, W::from_bits(0)]; 2];
+    each_common::<W, M>(keys, order, |key| {
+        unroll::<2>(|high| {
+            if is_high(key) == (high != 0) {
+                ends[high] = [ends[high][0].min(key), ends[high][1].max(key)];
+            }
+        });
+    });
+    let low = extremes::<W>(ends[0][0], ends[0][1], LOW::view().cast(), WARPS);
+    let high = extremes::<W>(ends[1][0], ends[1][1], HIGH::view().cast(), WARPS);
+    Range::new(widened(low, false), widened(high, true))
+}
+
+/// Counts a pack by slices.
+#[inline(always)]
+fn count_slices<W: Key, M: Mapping>(pack: W::Pack, order: u32, range: Range<W>, counts: Shared<u32>) {
+    each_in_pack::<W>(|j| {
+        counts.fetch_add(range.slice(M::encode(pack.as_ref()[j], order)), 1, Relaxed, Scope::Block);
+    });
+}
+
+/// Adds what a block has counted to the `counts` of all. Thread t has slices 4t to 4t + 3.
+#[inline(always)]
+fn add_counts(own: Shared<u32>, counts: Global<u32>) {
+    let t = thread::thread_idx_x();
+    let mine = own.get_pack(t);
+    unroll::<4>(|j| {
+        if mine[j] != 0 {
+            // All blocks add to the same counts.
+            counts.fetch_add(4 * t + j as u32, mine[j], Relaxed, Scope::Device);
+        }
+    });
+}
+
+/// The counts of this thread's slices, once all blocks have added theirs.
+#[inline(always)]
+fn all_counts(counts: Global<u32>) -> [u32; 4] {
+    let mut all = [0; 4];
+    unroll::<4>(|j| all[j] = counts.load(4 * thread::thread_idx_x() + j as u32, Relaxed, Scope::Device));
+    all
+}
 
 /// Whether a key is above the middle of all words.
 #[inline(always)]
@@ -152,10 +235,11 @@ fn is_last(done: Global<u32>) -> bool {
     thread::sync_threads_or(is_last)
 }
 
-/// Gives each slice its share of the numbers, by the `counts` of the sample. Thread t has slices 4t to 4t + 3.
+/// Gives each slice its share of the numbers, by the `counts` of the sample. Thread t has slices 4t to 4t + 3, and gets
+/// their words of the table. A barrier comes behind the last count that is read.
 #[inline(always)]
 #[track_caller]
-fn make_table(counts: Shared<u32>, map: Global<u32>) {
+fn make_table(counts: Shared<u32>) -> [u32; 4] {
     let t = thread::thread_idx_x();
     let (sums, light_sums) = (SUMS::view().slice(0, WARPS), SUMS::view().slice(WARPS, WARPS));
     // Four times the keys of a slice, smoothed: neighbours are alike, and a sample is noisy. Never much fewer than were
@@ -212,7 +296,6 @@ fn make_table(counts: Shared<u32>, map: Global<u32>) {
             }
             after_light = is_light(weights[j]);
         });
-        map.set_pack(t, words);
-        return;
+        return words;
     }
 }

@@ -104,6 +104,14 @@ pub struct Map<W, T> {
     shift: u32,
 }
 
+impl<W: Key, T: Table> Map<W, T> {
+    /// The map of a range by a table, to `1 << bits` buckets.
+    #[inline(always)]
+    pub fn new(range: Range<W>, table: T, bits: u32) -> Self {
+        Self { range, table, shift: NUMBER_BITS - bits }
+    }
+}
+
 impl<W: Key> Map<W, Global<u32>> {
     /// The map in memory to `1 << bits` buckets, whose table is read through the first-level cache. Whole warps call
     /// it: what is the same for all keys takes no register per thread.
@@ -119,7 +127,7 @@ impl<W: Key> Map<W, Global<u32>> {
         let low = Span { first: key(0), last: key(1) };
         let high = Span { first: key(2), last: key(3) };
         let range = Range { low, high, from: low.first.plus(high.first), shift: uniform(words.get(SHIFT)) };
-        Self { range, table: map.slice(0, SLICES), shift: NUMBER_BITS - bits }
+        Self::new(range, map.slice(0, SLICES), bits)
     }
 
     /// The same with its table in dynamic shared memory from byte `offset` on, copied by all `threads` of the block. A

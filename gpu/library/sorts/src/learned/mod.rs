@@ -54,3 +54,4 @@ mod map;
 pub use kernels::*;
 pub use learn::*;
 pub use map::{MAP_WORDS, NUMBER_BITS, SLICES};
+pub(crate) use map::{Map, MapDigit, TABLE_SHARED};

@@ -68,17 +68,39 @@ pub fn count_buckets<W: Key, M: Mapping, B: Buckets<W>>(
     keys: Global<W>, order: u32, bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
     find: impl FnOnce() -> Option<B>,
 ) {
+    begin_count(bits, zeroed);
+    if let Some(buckets) = find() {
+        count_cleared::<W, M>(keys, order, bits, histogram, buckets);
+    }
+}
+
+/// Begins [`count_buckets`]: the counters are zero, and the grid before has ended.
+#[inline(always)]
+#[track_caller]
+pub fn begin_count(bits: u32, zeroed: Global<u32>) {
     let t = thread::thread_idx_x();
-    let counters = Shared::<u32>::dynamic(0, 1 << (bits - 1));
     grid::let_next_start();
-    clear(counters);
-    grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
+    clear(counters(bits));
+    grid::wait_for_previous(); // the histogram was zeroed, and keys may have been written, by grids before
     if thread::block_idx_x() == 0 && t < zeroed.len() {
         zeroed.set(t, 0);
     }
-    let Some(buckets) = find() else {
-        return;
-    };
+}
+
+/// The counters of `1 << bits` buckets.
+#[inline(always)]
+pub fn counters(bits: u32) -> Shared<u32> {
+    Shared::dynamic(0, 1 << (bits - 1))
+}
+
+/// [`count_buckets`] once the counters are zero.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn count_cleared<W: Key, M: Mapping>(
+    keys: Global<W>, order: u32, bits: u32, histogram: Global<u32>, buckets: impl Buckets<W>,
+) {
+    let (t, counters) = (thread::thread_idx_x(), counters(bits));
     count_rest::<W, M>(keys, order, buckets, histogram);
     let packs = keys.len() / W::PACK;
     // In rounds as long as the notes allow, nearly always one; after an overflow in rounds too short for another one.
@@ -166,7 +188,7 @@ pub(super) fn count_rest<W: Key, M: Mapping>(
 
 /// Zeroes the counters of this thread.
 #[inline(always)]
-pub(super) fn clear(counters: Shared<u32>) {
+pub fn clear(counters: Shared<u32>) {
     let mut i = thread::thread_idx_x();
     while i < counters.len() {
         counters.set(i, 0);
@@ -176,7 +198,7 @@ pub(super) fn clear(counters: Shared<u32>) {
 
 /// The sum of `f` over index and value of the counters of this thread.
 #[inline(always)]
-pub(super) fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
+pub fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
     let mut sum = 0u32;
     let mut i = thread::thread_idx_x();
     while i < counters.len() {

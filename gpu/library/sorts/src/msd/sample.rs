@@ -6,7 +6,7 @@ use simt::math::mul_hi;
 use simt::{Global, Shared, shared, thread, unroll};
 
 /// Keys of the sample per thread.
-const EACH: usize = 2;
+pub const EACH: usize = 2;
 
 /// Keys of the sample, and counters: buckets share them.
 pub const SAMPLE: u32 = COUNT_THREADS * EACH as u32;
@@ -23,23 +23,53 @@ pub fn clear_sample() {
     unroll::<EACH>(|j| BINS::view().set(j as u32 * COUNT_THREADS + thread::thread_idx_x(), 0));
 }
 
-/// Counts a sample of the keys by their buckets, in a block of [`COUNT_THREADS`] that has cleared the counters. Every
-/// block takes the same sample. `see` gets what the counter of each of the thread's keys was before. Returns the
-/// counters: a barrier has to come before they are read.
+/// The keys of this thread in the sample, as words, in a block of [`COUNT_THREADS`]. Every block takes the same sample.
 #[inline(always)]
-#[track_caller]
-pub fn take_sample<M: Mapping>(keys: Global<u32>, order: u32, top_bits: u32, mut see: impl FnMut(u32)) -> Shared<u32> {
-    thread::sync_threads(); // the counters are zero before the first key is counted
-    let mut sample = [0; EACH];
+pub fn take_sample<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> [W; EACH] {
+    let mut sample = [W::LARGEST; EACH];
     unroll::<EACH>(|j| {
         // Multiples of the golden ratio: they lie all over the input, and meet no period of it.
         let part = (j as u32 * COUNT_THREADS + thread::thread_idx_x()).wrapping_mul(0x9e37_79b1);
-        sample[j] = keys.get(mul_hi(part, keys.len()));
+        sample[j] = M::encode(keys.get(mul_hi(part, keys.len())), order);
     });
-    unroll::<EACH>(|j| {
-        let bucket = M::encode(sample[j], order).top() >> (32 - top_bits);
-        let bin = bucket.wrapping_mul(0x9e37_79b1) >> (32 - SAMPLE.ilog2());
-        see(BINS::view().fetch_add(bin, 1, Relaxed, Scope::Block));
-    });
+    sample
+}
+
+/// The counter of a number.
+#[inline(always)]
+fn bin(number: u32) -> u32 {
+    number.wrapping_mul(0x9e37_79b1) >> (32 - SAMPLE.ilog2())
+}
+
+/// Counts a sample by the `number` of each key, in a block that has cleared the counters. `see` gets what the counter
+/// of each of the thread's keys was before. Returns the counters: a barrier has to come before they are read.
+#[inline(always)]
+#[track_caller]
+pub fn count_sample<W: Key>(sample: [W; EACH], number: impl Fn(W) -> u32, mut see: impl FnMut(u32)) -> Shared<u32> {
+    thread::sync_threads(); // the counters are zero before the first key is counted
+    unroll::<EACH>(|j| see(BINS::view().fetch_add(bin(number(sample[j])), 1, Relaxed, Scope::Block)));
     BINS::view()
+}
+
+/// About how many keys of a sample repeat another, in a block that has cleared the counters; not more, and the same in
+/// all threads. `slots`: memory for [`SAMPLE`] keys.
+#[inline(always)]
+#[track_caller]
+pub fn count_repeats<W: Key>(sample: [W; EACH], slots: Shared<W>) -> u32 {
+    let folded = |key: W| bin((key.bits() ^ key.bits() >> 32) as u32);
+    let mut is_first = [false; EACH];
+    thread::sync_threads(); // the counters are zero before the first key is counted
+    unroll::<EACH>(|j| {
+        is_first[j] = BINS::view().fetch_add(folded(sample[j]), 1, Relaxed, Scope::Block) == 0;
+        if is_first[j] {
+            slots.set(folded(sample[j]), sample[j]);
+        }
+    });
+    thread::sync_threads(); // the first key of each counter is there
+    let mut repeats = 0;
+    unroll::<EACH>(|j| {
+        let repeats_first = !is_first[j] && slots.get(folded(sample[j])) == sample[j];
+        repeats += thread::sync_threads_count(repeats_first);
+    });
+    repeats
 }

@@ -2,8 +2,8 @@
 
 use super::go_by_digits;
 use crate::msd::{
-    COUNT_STATIC, COUNT_THREADS, Mapped, Mapping, Plain, SAMPLE_STATIC, TopBits, clear_sample, count_buckets,
-    static_shared, take_sample,
+    Buckets, COUNT_STATIC, COUNT_THREADS, Mapped, Mapping, Plain, SAMPLE_STATIC, TopBits, clear_sample, count_buckets,
+    count_sample, static_shared, take_sample,
 };
 use simt::{Global, kernel, thread};
 
@@ -43,6 +43,7 @@ pub fn radix_msd_pairs_histogram<M: Mapping>(
 #[track_caller]
 fn is_skewed<M: Mapping>(keys: Global<u32>, order: u32, top_bits: u32) -> bool {
     let mut skewed = false;
-    take_sample::<M>(keys, order, top_bits, |before| skewed |= before >= SKEWED - 1);
+    let (sample, buckets) = (take_sample::<u32, M>(keys, order), TopBits::new(top_bits));
+    count_sample(sample, |key| buckets.bucket(key), |before| skewed |= before >= SKEWED - 1);
     thread::sync_threads_or(skewed)
 }

@@ -70,6 +70,7 @@ pub use groups::*;
 pub(crate) use leftover::Window;
 pub use leftover::{Arrays, Limits, Numbers};
 pub(crate) use lists::Lists;
+pub(crate) use phases::each_item;
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;
