@@ -32,6 +32,9 @@
 //! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
 //! | [`Plan::select_between`], [`Plan::unique`] | input, output, count; a limit, or null | as sort |
+//! | [`Plan::run_lengths`] | input, output, lengths, count; a limit, or null | as sort |
+//! | [`Plan::reduce_by_key`] | keys, values, both outputs, count; a limit, or null | as sort |
+//! | [`Plan::scan_by_key`] | keys, values, output, which may be the values | as sort |
 //! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
 //!
 //! **Contexts, streams, memory.** On a GPU the engine is [`Engine::adopt`]'s, for a context of the caller's, or
@@ -64,6 +67,7 @@
 
 mod algorithms;
 mod arrays;
+mod runs;
 mod scratch;
 mod selections;
 
@@ -71,6 +75,7 @@ mod selections;
 mod tests;
 
 pub use algorithms::{FirstPlace, Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
+pub use runs::{ReduceByKey, RunLengths, ScanByKey};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
 pub use selections::{Select, TopK, Unique};
 

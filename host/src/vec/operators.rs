@@ -64,10 +64,9 @@ use crate::error::Result;
 use crate::keys::{KeyWord, order_of};
 use rungs_kernels::keys::{DESCENDING, Key, Word};
 use rungs_kernels::ladder::{reduce, scan};
-use rungs_kernels::selections::BLOCK;
-use rungs_kernels::selections::by_key;
 use rungs_kernels::selections::operators::launches::{self, OperatorKernels};
 use rungs_kernels::selections::reduce::{extremes, first_place, launches::Prepared, product};
+use rungs_kernels::selections::runs::Grouping;
 use simt::launcher::{self, Launcher};
 use simt::{Global, Kernel, Scalar};
 
@@ -262,10 +261,8 @@ impl<T: Scalar> DeviceVec<T> {
         self.input().expect("values", values)?;
         let (n, on): (u32, &dyn Launcher) = (self.len() as u32, &self.engine);
         let output = DeviceVec::uninit(&self.engine, self.len())?;
-        let workspace = on.zeros(T::Word::words(n))?;
-        let geometry = Geometry::linear(by_key::grid(n), BLOCK).shared(by_key::shared_bytes::<T, V>());
-        let args = (self.view().cast(), values.view(), output.view(), workspace.view(), exclusive as u32);
-        T::Word::scan_by_key(&self.engine, operation, geometry, args)?;
+        let views = (self.view().cast(), values.view(), output.view());
+        T::Word::scan_by_key(on, &Grouping::new(on, n)?, operation, views, exclusive)?;
         Ok(output)
     }
 }

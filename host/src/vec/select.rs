@@ -38,17 +38,17 @@
 use super::DeviceVec;
 use crate::Operation;
 use crate::data::Element;
-use crate::engine::{Engine, Geometry};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
-use rungs_kernels::operator::{Max, Min, Operator, Sum};
-use rungs_kernels::selections::BLOCK;
-use rungs_kernels::selections::by_key::{self, lengths_by_key, reduce_by_key, scan_by_key};
 use rungs_kernels::selections::compact::unique_compact;
 use rungs_kernels::selections::kernels::*;
+use rungs_kernels::selections::operators::launches::ByKeys;
 use rungs_kernels::selections::pass::{Bounds, Rest, Selection, Selects, Views};
+pub use rungs_kernels::selections::runs::Combines;
+use rungs_kernels::selections::runs::{self, CountsRuns, Grouping};
 use rungs_kernels::transform::Functor;
-use simt::launcher::{self, Launcher, Scratch};
+use simt::launcher::{self, Launcher};
 use simt::{Argument, Global, Kernel, Scalar};
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
@@ -116,15 +116,6 @@ pub(super) struct Input<'v, T> {
     limit: Global<u32>,
 }
 
-/// The arguments of `reduce_by_key`: keys, values, limit, output of both, count, workspace.
-type RunArgs<K, V> = (Global<K>, Global<V>, Global<u32>, Global<K>, Global<V>, Global<u32>, Global<u64>);
-
-/// The arguments of `run_lengths`: keys, limit, output of keys and of lengths, count, workspace.
-type LengthArgs<K> = (Global<K>, Global<u32>, Global<K>, Global<u32>, Global<u32>, Global<u64>);
-
-/// The arguments of `scan_by_key`: keys, values, output, workspace, whether it is exclusive.
-type ScanArgs<K, V> = (Global<K>, Global<V>, Global<V>, Global<u64>, u32);
-
 /// Both results of a partition.
 type Parts<T> = (Selected<T>, Selected<T>);
 
@@ -135,12 +126,6 @@ impl<T: Scalar> Input<'_, T> {
 
     fn engine(&self) -> &Engine {
         &self.items.engine
-    }
-
-    /// States of tiles, all zero.
-    fn workspace(&self, words: u32) -> Result<Scratch<u64>> {
-        let on: &dyn Launcher = self.engine();
-        Ok(on.zeros(words)?)
     }
 
     /// Launches a selection from the elements as words of their size.
@@ -261,18 +246,19 @@ impl<T: Scalar> Input<'_, T> {
         self.partition(|on, scratch, views, rest| T::Word::parted(on, scratch, views, rest, bounds))
     }
 
-    /// Launches a kernel that finds runs and makes a value of each.
-    fn runs<V: Scalar>(
+    /// Launches a kernel that finds runs of the elements as words of their size and makes a value of each.
+    fn runs<W: Scalar, V: Scalar>(
         &self,
-        words: u32,
-        launch: impl FnOnce(&Engine, Geometry, &Selected<T>, &Selected<V>, Global<u64>) -> Result<()>,
+        values: Global<V>,
+        launch: impl FnOnce(&dyn Launcher, &Grouping<W, V>, runs::Views<W, V>) -> launcher::Result,
     ) -> Result<(Selected<T>, Selected<V>)> {
+        let on: &dyn Launcher = self.engine();
         let unique = Selected::uninit(self.engine(), self.items.len())?;
         let items = DeviceVec::uninit(self.engine(), self.items.len())?;
         let sums = Selected { items, count: unique.count.clone() };
-        let workspace = self.workspace(words)?;
-        let geometry = Geometry::linear(by_key::grid(self.n()), BLOCK).shared(by_key::shared_bytes::<T, V>());
-        launch(self.engine(), geometry, &unique, &sums, workspace.view())?;
+        let Views { input, limit, output, count } = self.views(&unique);
+        let views = runs::Views { keys: input, values, limit, unique: output, results: sums.items.view(), count };
+        launch(on, &Grouping::new(on, self.n())?, views)?;
         Ok((unique, sums))
     }
 
@@ -281,11 +267,8 @@ impl<T: Scalar> Input<'_, T> {
         T: Element,
         T::Word: SelectWord,
     {
-        self.runs::<u32>(by_key::workspace::<u32>(self.n()), |engine, geometry, unique, lengths, workspace| {
-            let (input, output) = (self.items.view().cast(), unique.items.view().cast());
-            let args = (input, self.limit, output, lengths.items.view(), unique.count.view(), workspace);
-            T::Word::run_lengths(engine, geometry, args)
-        })
+        // No values: a view without elements.
+        self.runs(self.limit.slice(0, 0), T::Word::run_lengths)
     }
 
     fn reduce_by_key<V>(&self, values: &DeviceVec<V>, operation: Operation) -> Result<(Selected<T>, Selected<V>)>
@@ -295,11 +278,16 @@ impl<T: Scalar> Input<'_, T> {
         T::Word: Combines<V>,
     {
         self.expect("values", values)?;
-        self.runs::<V>(T::Word::words(self.n()), |engine, geometry, unique, sums, workspace| {
-            let (keys, output) = (self.items.view().cast(), unique.items.view().cast());
-            let args = (keys, values.view(), self.limit, output, sums.items.view(), unique.count.view(), workspace);
-            T::Word::reduce_by_key(engine, operation, geometry, args)
-        })
+        self.runs(values.view(), |on, scratch, views| T::Word::reduce_by_key(on, scratch, operation, views))
+    }
+
+    fn reduce_by_key_with<S>(&self, values: &DeviceVec<S::Element>) -> Result<(Selected<T>, Selected<S::Element>)>
+    where
+        T: Element<Word: Scalar>,
+        S: ByKeys<T::Word>,
+    {
+        self.expect("values", values)?;
+        self.runs(values.view(), S::reduce_by_key)
     }
 }
 
@@ -328,77 +316,9 @@ pub(crate) fn inclusive<T: Element<Word: SelectWord>>(range: impl RangeBounds<T>
     message = "elements that are stored in `{Self}` are not selected by bounds or runs",
     note = "u32, i32, f32, u64, i64 and f64 are"
 )]
-pub trait SelectWord: KeyWord + Selects {
-    /// Launches a count of the elements of each run.
-    ///
-    /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    fn run_lengths(on: &Engine, geometry: Geometry, args: LengthArgs<Self>) -> Result<()>;
-}
+pub trait SelectWord: KeyWord + Selects + CountsRuns {}
 
-macro_rules! words {
-    ($($W:ty),*) => {$(
-        impl SelectWord for $W {
-            fn run_lengths(on: &Engine, geometry: Geometry, args: LengthArgs<Self>) -> Result<()> {
-                on.launch(lengths_by_key::<$W>::default(), geometry, args)
-            }
-        }
-    )*};
-}
-words!(u32, u64);
-
-/// A word of keys by which values of type `V` are combined.
-#[diagnostic::on_unimplemented(
-    message = "values of type `{V}` are not combined by keys that are stored in `{Self}`",
-    note = "keys and values are u32, i32, f32, u64, i64 and f64"
-)]
-pub trait Combines<V>: Scalar {
-    /// Words of the workspace for `n` elements.
-    fn words(n: u32) -> u32;
-
-    /// Launches the kernel of an operation.
-    ///
-    /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    fn reduce_by_key(on: &Engine, by: Operation, geometry: Geometry, args: RunArgs<Self, V>) -> Result<()>;
-
-    /// Launches the kernel that scans by an operation.
-    ///
-    /// # Errors
-    /// As for [`Combines::reduce_by_key`].
-    fn scan_by_key(on: &Engine, by: Operation, geometry: Geometry, args: ScanArgs<Self, V>) -> Result<()>;
-}
-
-impl<K: Scalar, V: Scalar> Combines<V> for K
-where
-    Sum: Operator<V>,
-    reduce_by_key<K, V, Sum>: Kernel<Args = RunArgs<K, V>> + Default,
-    reduce_by_key<K, V, Min>: Kernel<Args = RunArgs<K, V>> + Default,
-    reduce_by_key<K, V, Max>: Kernel<Args = RunArgs<K, V>> + Default,
-    scan_by_key<K, V, Sum>: Kernel<Args = ScanArgs<K, V>> + Default,
-    scan_by_key<K, V, Min>: Kernel<Args = ScanArgs<K, V>> + Default,
-    scan_by_key<K, V, Max>: Kernel<Args = ScanArgs<K, V>> + Default,
-{
-    fn words(n: u32) -> u32 {
-        by_key::workspace::<V>(n)
-    }
-
-    fn reduce_by_key(on: &Engine, by: Operation, geometry: Geometry, args: RunArgs<K, V>) -> Result<()> {
-        match by {
-            Operation::Sum => on.launch(reduce_by_key::<K, V, Sum>::default(), geometry, args),
-            Operation::Min => on.launch(reduce_by_key::<K, V, Min>::default(), geometry, args),
-            Operation::Max => on.launch(reduce_by_key::<K, V, Max>::default(), geometry, args),
-        }
-    }
-
-    fn scan_by_key(on: &Engine, by: Operation, geometry: Geometry, args: ScanArgs<K, V>) -> Result<()> {
-        match by {
-            Operation::Sum => on.launch(scan_by_key::<K, V, Sum>::default(), geometry, args),
-            Operation::Min => on.launch(scan_by_key::<K, V, Min>::default(), geometry, args),
-            Operation::Max => on.launch(scan_by_key::<K, V, Max>::default(), geometry, args),
-        }
-    }
-}
+impl<W: KeyWord + Selects + CountsRuns> SelectWord for W {}
 
 /// The calls, which vectors and selections of them have alike.
 macro_rules! selections {
@@ -519,6 +439,23 @@ macro_rules! selections {
                 T::Word: Combines<V>,
             {
                 self.input().reduce_by_key(values, operation)
+            }
+
+            /// The key of each run of equal keys, and its values combined by an operator of your own, in their order.
+            /// `kernels` are the operator's, see [`operator_kernels!`](rungs_kernels::operator_kernels).
+            ///
+            /// # Errors
+            /// As for [`reduce_by_key`](Self::reduce_by_key).
+            pub fn reduce_by_key_with<S>(
+                &self,
+                values: &DeviceVec<S::Element>,
+                _kernels: S,
+            ) -> Result<(Selected<T>, Selected<S::Element>)>
+            where
+                T: Element<Word: Scalar>,
+                S: ByKeys<T::Word>,
+            {
+                self.input().reduce_by_key_with::<S>(values)
             }
         }
     };

@@ -13,7 +13,7 @@
 //!
 //! **Bottleneck.** Shared memory: each element passes through it, because threads take consecutive elements; ITEMS is
 //! odd, so that they meet in no bank. On an H100, times CUB's: 1.4 at 2¹⁶ keys, 1.0 to 1.15 at 2²⁰, 0.74 to 0.90 at
-//! 2²⁴, 0.66 to 0.87 at 2²⁸. Roles for warps, as in [`crate::look_ahead`], were not tried for runs.
+//! 2²⁴, 0.66 to 0.87 at 2²⁸. So many keys run by [`crate::look_ahead::runs`] where the device can.
 //!
 //! **Cost.** One read of each key and value, one write of each run's key and result; a state of two words, or three for
 //! values of 8 bytes, per tile; 5 barriers per tile; one launch, and the clearing of the states before it.
@@ -33,6 +33,7 @@ use crate::compact::within;
 use crate::look_back::{self, Carry, Prefix, Runs, next_tile, prefix, prefix_words};
 use crate::{BLOCK, load, store};
 use rungs_common::operator::{Max, Min, Operator, Sum};
+use rungs_common::state;
 use simt::{Global, Scalar, Shared, kernel, thread};
 
 /// Elements per thread.
@@ -61,11 +62,8 @@ pub const fn grid(n: u32) -> u32 {
 }
 
 /// Words of the workspace for `n` elements with values of type `V`; all are zero before a launch.
-pub const fn workspace<V: Scalar>(n: u32) -> u32
-where
-    Sum: Operator<V>,
-{
-    look_back::workspace::<Runs<V, Sum>>(tiles(n))
+pub const fn workspace<V>(n: u32) -> u32 {
+    look_back::workspace_of(tiles(n), 1 + state::words::<V>())
 }
 
 /// Bytes of dynamic shared memory.
@@ -86,7 +84,19 @@ pub fn reduce_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
     count: Global<u32>,
     workspace: Global<u64>,
 ) {
-    runs::<K, V, O>(keys, limit, (unique, sums, count), workspace, |i| values.get(i))
+    reduce::<K, V, O>(keys, values, limit, (unique, sums, count), workspace)
+}
+
+/// The same, with any operator.
+#[inline(always)]
+pub fn reduce<K: Scalar, V: Scalar, O: Operator<V>>(
+    keys: Global<K>,
+    values: Global<V>,
+    limit: Global<u32>,
+    outputs: (Global<K>, Global<V>, Global<u32>),
+    workspace: Global<u64>,
+) {
+    runs::<K, V, O>(keys, limit, outputs, workspace, |i| values.get(i))
 }
 
 /// Writes the key of each run to `unique`, its length to `lengths`, and the number of runs to `count`.
@@ -273,67 +283,25 @@ fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
 
 /// The kernels here that no row has, for the list of kernels that belong to no rung.
 #[cfg(not(target_os = "cuda"))]
-pub const KERNELS: &[&[&str]] = &[<scan_by_key as simt::Instances>::NAMES];
+pub const KERNELS: &[&[&str]] = {
+    use simt::Instances;
+    &[<scan_by_key as Instances>::NAMES, <crate::look_ahead::runs::scan_by_key_look_ahead as Instances>::NAMES]
+};
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! The rows of the ladders: lengths of runs, and sums of words by key.
 
     use super::*;
-    use rungs_common::ladder::sift::*;
+    use crate::pass::Pass;
+    use crate::rows::{Lengths, Sums};
+    use rungs_common::ladder::sift::{Entry, Sift, rung};
 
     /// The row of the lengths of runs.
     pub static RUN_LENGTHS: Entry<&dyn Sift> =
-        rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&OfRuns);
+        rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&Lengths(Pass::LookBack));
 
     /// The row of sums by key.
     pub static REDUCE_BY_KEY: Entry<&dyn Sift> =
-        rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&OfKeys);
-
-    struct OfRuns;
-
-    struct OfKeys;
-
-    impl Sift for OfRuns {
-        fn task(&self) -> Task {
-            Task::RunLengths
-        }
-    }
-
-    impl Sift for OfKeys {
-        fn task(&self) -> Task {
-            Task::ReduceByKey
-        }
-    }
-
-    macro_rules! keys {
-        ($($T:ty as $W:ty),*) => {$(
-            impl SiftsOf<$T> for OfRuns {
-                fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<$T>>> {
-                    let states = on.scratch(workspace::<u32>(n))?;
-                    let geometry = Geometry::linear(grid(n), BLOCK).shared(shared_bytes::<$W, u32>());
-                    Ok(Box::new(move |on, Items { input, output, count, results, .. }| {
-                        on.clear(states.view())?;
-                        let (input, output, all) = (input.cast(), output.cast(), count.slice(0, 0));
-                        let args = (input, all, output, results, count, states.view());
-                        on.launch(lengths_by_key::<$W>::default(), geometry, args)
-                    }))
-                }
-            }
-
-            impl SiftsOf<$T> for OfKeys {
-                fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<$T>>> {
-                    let states = on.scratch(workspace::<u32>(n))?;
-                    let geometry = Geometry::linear(grid(n), BLOCK).shared(shared_bytes::<$W, u32>());
-                    Ok(Box::new(move |on, Items { input, words, output, count, results, .. }| {
-                        on.clear(states.view())?;
-                        let (input, output, all) = (input.cast(), output.cast(), count.slice(0, 0));
-                        let args = (input, words, all, output, results, count, states.view());
-                        on.launch(reduce_by_key::<$W, u32, Sum>::default(), geometry, args)
-                    }))
-                }
-            }
-        )*};
-    }
-    keys!(u32 as u32, i32 as u32, f32 as u32, u64 as u64, i64 as u64, f64 as u64);
+        rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&Sums(Pass::LookBack));
 }

@@ -7,10 +7,10 @@
 //! | --- | --- |
 //! | [`compact`] | moves what a test keeps to the front, by bounds or runs, and the rest elsewhere if asked to |
 //! | [`kernels`] | the same by flags |
-//! | [`look_ahead`] | the same by bounds and runs, for many items on newer devices |
-//! | `pass` | what the host launches: one or the other |
-//! | [`sampled`] | the k largest keys |
 //! | [`by_key`] | the length of each run of equal keys, their values combined, and scans inside the runs |
+//! | [`look_ahead`] | all but flags for many items on newer devices |
+//! | `pass`, `runs` | what the host launches: one or the other |
+//! | [`sampled`] | the k largest keys |
 //! | [`reduce`] | all elements combined in their order: by any operator, products, places of extremes |
 //! | [`scan`] | running results by any operator |
 //! | [`operators`] | the kernels of an operator of your own |
@@ -36,6 +36,8 @@ pub mod pass;
 pub mod reduce;
 #[cfg(not(target_os = "cuda"))]
 pub mod rows;
+#[cfg(not(target_os = "cuda"))]
+pub mod runs;
 pub mod sampled;
 pub mod scan;
 
@@ -81,16 +83,16 @@ mod ladders {
     pub static RUN_LENGTHS: Ladder<&dyn Sift> = Ladder {
         family: "run-lengths",
         about: "how many items each run of equal items has",
-        rungs: &[&by_key::launches::RUN_LENGTHS],
-        default: &by_key::launches::RUN_LENGTHS,
+        rungs: &[&by_key::launches::RUN_LENGTHS, &look_ahead::launches::RUN_LENGTHS],
+        default: &look_ahead::launches::RUN_LENGTHS,
     };
 
     /// The sum of each run.
     pub static REDUCE_BY_KEY: Ladder<&dyn Sift> = Ladder {
         family: "reduce-by-key",
         about: "the sum of the words that belong to each run of equal items",
-        rungs: &[&by_key::launches::REDUCE_BY_KEY],
-        default: &by_key::launches::REDUCE_BY_KEY,
+        rungs: &[&by_key::launches::REDUCE_BY_KEY, &look_ahead::launches::REDUCE_BY_KEY],
+        default: &look_ahead::launches::REDUCE_BY_KEY,
     };
 }
 

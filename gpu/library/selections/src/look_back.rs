@@ -67,6 +67,20 @@ pub trait Carry: Copy {
         });
     }
 
+    /// Stores word i in place `at` + i · `stride`.
+    #[inline(always)]
+    #[track_caller]
+    fn store(self, to: Shared<u32>, at: u32, stride: u32) {
+        self.for_each(|i, word| to.set(at + i * stride, word));
+    }
+
+    /// Reads what [`Carry::store`] has stored.
+    #[inline(always)]
+    #[track_caller]
+    fn load(from: Shared<u32>, at: u32, stride: u32) -> Self {
+        Self::of_each(|i| from.get(at + i as u32 * stride))
+    }
+
     /// Writes a state to the words of `state`.
     #[inline(always)]
     fn publish(self, state: Global<u64>, tag: u32) {
@@ -198,9 +212,15 @@ impl<V: Scalar, O: Operator<V>> Carry for Runs<V, O> {
     }
 }
 
-/// Words of the workspace for so many tiles: the ticket counter and the states. All are zero before a launch.
+/// Words of the workspace for so many tiles, which hand on `words` words: the ticket counter and the states. All are
+/// zero before a launch.
+pub const fn workspace_of(tiles: u32, words: u32) -> u32 {
+    STATES + tiles * words
+}
+
+/// The same, of tiles that hand on `C`.
 pub const fn workspace<C: Carry>(tiles: u32) -> u32 {
-    STATES + tiles * C::WORDS
+    workspace_of(tiles, C::WORDS)
 }
 
 /// The number of the next tile, in the order in which blocks ask: so a block waits only for blocks that have started,
@@ -254,6 +274,22 @@ fn wait<C: Carry>(state: Global<u64>) -> (u32, C) {
     }
 }
 
+/// Scans what the lanes of a warp have: what the lanes below the calling lane have together, and what they and it have.
+/// All lanes call it.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn scan_warp<C: Carry>(own: C) -> (C, C) {
+    let (lane, mut inclusive) = (warp::lane_id(), own);
+    simt::unroll::<5>(|step| {
+        let below = inclusive.at_lane((lane.wrapping_sub(1 << step)) % WARP);
+        if lane >= 1 << step {
+            inclusive = below.then(inclusive);
+        }
+    });
+    let below = inclusive.at_lane(lane.wrapping_sub(1) % WARP);
+    (if lane > 0 { below } else { C::NOTHING }, inclusive)
+}
+
 /// Words of shared memory that [`prefix`] takes: for each warp and for what stands before the tile.
 pub const fn prefix_words<C: Carry>() -> u32 {
     (WARPS as u32 + 1) * C::WORDS
@@ -274,20 +310,9 @@ pub struct Prefix<C> {
 #[inline(always)]
 pub fn prefix<C: Carry>(workspace: Global<u64>, number: u32, own: C, shared: Shared<u32>) -> Prefix<C> {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let slot = |i: u32| shared.slice(i * C::WORDS, C::WORDS);
-    let get = |i: u32| C::of_each(|word| slot(i).get(word as u32));
-    let set = |i: u32, value: C| value.for_each(|i_word, word| slot(i).set(i_word, word));
-    let mut inclusive = own;
-    simt::unroll::<5>(|step| {
-        let below = inclusive.at_lane((lane.wrapping_sub(1 << step)) % WARP);
-        if lane >= 1 << step {
-            inclusive = below.then(inclusive);
-        }
-    });
-    let below = inclusive.at_lane(lane.wrapping_sub(1) % WARP);
-    let in_warp = if lane > 0 { below } else { C::NOTHING };
+    let (in_warp, of_warp) = scan_warp(own);
     if lane == WARP - 1 {
-        set(t / WARP, inclusive);
+        of_warp.store(shared, t / WARP * C::WORDS, 1);
     }
     thread::sync_threads(); // what the warps have is written before it is combined
     let (mut in_block, mut all) = (C::NOTHING, C::NOTHING);
@@ -295,15 +320,15 @@ pub fn prefix<C: Carry>(workspace: Global<u64>, number: u32, own: C, shared: Sha
         if w as u32 == t / WARP {
             in_block = all;
         }
-        all = all.then(get(w as u32));
+        all = all.then(C::load(shared, w as u32 * C::WORDS, 1));
     });
     if t < WARP {
         let before = look_back(workspace, number, all);
         if t == 0 {
-            set(WARPS as u32, before);
+            before.store(shared, WARPS as u32 * C::WORDS, 1);
         }
     }
     thread::sync_threads(); // what stands before the tile is written before all threads read it
-    let before = get(WARPS as u32);
+    let before = C::load(shared, WARPS as u32 * C::WORDS, 1);
     Prefix { before, start: before.then(in_block).then(in_warp), all }
 }

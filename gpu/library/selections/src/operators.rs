@@ -66,8 +66,8 @@ pub const MAX_SPILLS: u32 = 128;
 /// # fn main() {}
 /// ```
 ///
-/// The host then writes `x.scan_with(last::Kernels, false)` or `x.reduce_with(last::Kernels)`, with `x` a
-/// `rungs::vec::DeviceVec`. In the PTX the kernels' names begin with the module's.
+/// The host then writes `x.scan_with(last::Kernels, false)`, `x.reduce_with(last::Kernels)` or
+/// `keys.reduce_by_key_with(&x, last::Kernels)`, with `x` and `keys` each a `rungs::vec::DeviceVec`. In the PTX the kernels' names begin with the module's.
 ///
 /// `operator_kernels!(pub mod last: <u32, LastSet>, max_spills = 256);` accepts more spilled bytes than
 /// [`MAX_SPILLS`](crate::operators::MAX_SPILLS).
@@ -123,6 +123,9 @@ macro_rules! operator_kernels {
                 $crate::scan::scan_ahead::<T, O>(input, output, workspace, exclusive)
             }
 
+            $crate::operator_by_key!($name, $T, $O, $spills, u32, reduce_by_u32, reduce_by_u32_ahead);
+            $crate::operator_by_key!($name, $T, $O, $spills, u64, reduce_by_u64, reduce_by_u64_ahead);
+
             /// The kernels of this module.
             #[cfg(not(target_os = "cuda"))]
             #[derive(Clone, Copy, Debug, Default)]
@@ -135,6 +138,10 @@ macro_rules! operator_kernels {
                     <reduce as simt::Instances>::NAMES,
                     <scan as simt::Instances>::NAMES,
                     <scan_ahead as simt::Instances>::NAMES,
+                    <reduce_by_u32 as simt::Instances>::NAMES,
+                    <reduce_by_u32_ahead as simt::Instances>::NAMES,
+                    <reduce_by_u64 as simt::Instances>::NAMES,
+                    <reduce_by_u64_ahead as simt::Instances>::NAMES,
                 ];
             }
 
@@ -150,12 +157,58 @@ macro_rules! operator_kernels {
     };
 }
 
+/// Declares the kernels that combine runs by an operator, for keys of one word; for
+/// [`operator_kernels!`](crate::operator_kernels).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! operator_by_key {
+    ($name:ident, $T:ty, $O:ty, $spills:expr, $K:ty, $back:ident, $ahead:ident) => {
+        #[doc = concat!("Combines the values of each run of equal keys by ", stringify!($O), ".")]
+        #[simt::kernel(max_threads = $crate::BLOCK, max_spills = $spills, instance($name: <$K, $T, $O>))]
+        pub fn $back<K: Scalar, T: Scalar, O: IsOperator<T>>(
+            keys: Global<K>,
+            values: Global<T>,
+            limit: Global<u32>,
+            unique: Global<K>,
+            sums: Global<T>,
+            count: Global<u32>,
+            workspace: Global<u64>,
+        ) {
+            $crate::by_key::reduce::<K, T, O>(keys, values, limit, (unique, sums, count), workspace)
+        }
+
+        #[doc = concat!("The same on compute capability 9.0.")]
+        #[simt::kernel(
+            sm_90, max_threads = $crate::look_ahead::BLOCK, min_blocks = 1, max_spills = $spills,
+            instance($name: <$K, $T, $O>),
+        )]
+        pub fn $ahead<K: Scalar, T: Scalar, O: IsOperator<T>>(
+            keys: Global<K>,
+            values: Global<T>,
+            limit: Global<u32>,
+            unique: Global<K>,
+            sums: Global<T>,
+            count: Global<u32>,
+            workspace: Global<u64>,
+        ) {
+            $crate::look_ahead::runs::reduce::<K, T, O>(keys, values, limit, (unique, sums, count), workspace)
+        }
+
+        #[cfg(not(target_os = "cuda"))]
+        impl $crate::operators::launches::ByKeys<$K> for Kernels {
+            type Back = $back<$K, $T, $O>;
+            type Ahead = $ahead<$K, $T, $O>;
+        }
+    };
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! What the host launches.
 
     use super::Operator;
     use crate::reduce::launches::Prepared;
+    use crate::runs::{Grouping, ReduceArgs, Views};
     use crate::{BLOCK, scan};
     use rungs_common::ladder::*;
     use rungs_common::ladder::{reduce, scan as scans};
@@ -173,6 +226,26 @@ pub mod launches {
         type Reduce: Kernel<Args = (Global<Self::Element>, Global<Self::Element>, Global<u32>)> + Default;
         type Scan: Kernel<Args = ScanArgs<Self::Element>> + Default;
         type ScanAhead: Kernel<Args = ScanArgs<Self::Element>> + Default;
+    }
+
+    /// The kernels that combine the values of each run of keys of type `K`.
+    pub trait ByKeys<K: Scalar>: OperatorKernels {
+        /// The kernel that looks back.
+        type Back: Kernel<Args = ReduceArgs<K, Self::Element>> + Default;
+        /// The kernel that looks ahead.
+        type Ahead: Kernel<Args = ReduceArgs<K, Self::Element>> + Default;
+
+        /// Writes the key of each run, and its values, combined.
+        ///
+        /// # Errors
+        /// Those of the launch.
+        fn reduce_by_key(
+            on: &dyn Launcher,
+            scratch: &Grouping<K, Self::Element>,
+            views: Views<K, Self::Element>,
+        ) -> Result {
+            scratch.reduce(on, (Self::Back::default(), Self::Ahead::default()), views)
+        }
     }
 
     /// The launches that reduce `n` elements.

@@ -2,16 +2,20 @@
 
 use crate::BLOCK;
 use crate::compact::{self, partition_compact, select_compact, unique_compact};
-use crate::look_ahead::{self, partition_look_ahead, select_look_ahead, unique_look_ahead};
+use crate::look_ahead::{self, Shape, partition_look_ahead, select_look_ahead, unique_look_ahead};
 use rungs_common::keys::Word;
 use simt::launcher::{Device, Launcher, Result, Scratch};
 use simt::{Argument, Geometry, Global, Scalar};
 use std::cell::Cell;
+use std::vec::Vec;
 
 /// Items from which on [`Pass::LookAhead`] is taken on a GPU. On an H100 it took, of the other's time for 2²⁰ items,
 /// 0.84 to 0.90 for `unique`, 0.96 to 1.02 for `partition`, and 0.99 to 1.14 for a selection by bounds; for 2²⁴ items
 /// and more 0.50 to 0.88 for all three.
 pub const LEAST: u32 = 1 << 16;
+
+/// The same for runs of keys.
+pub const LEAST_IN_RUNS: u32 = 1 << 18;
 
 /// How a selection runs: in one launch either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +38,55 @@ impl Pass {
         self == Self::LookBack || has_all
     }
 
-    /// Words of the workspace for `n` items of type `T`, for either pass.
-    fn workspace<T>(n: u32) -> u32 {
-        compact::workspace(n).max(look_ahead::workspace::<T>(n))
+    /// The pass for `n` keys in runs, likewise.
+    pub fn of_runs(device: Device, n: u32) -> Self {
+        if n >= LEAST_IN_RUNS { Self::of(device, n) } else { Self::LookBack }
+    }
+}
+
+/// The scratch memory for one of two kernels, whichever pass suits where the views lie. It can be used again and again,
+/// for one launch at a time.
+pub(crate) struct Either {
+    pass: Pass,
+    /// For looking back and ahead.
+    geometries: [Geometry; 2],
+    workspace: Scratch<u64>,
+    /// Whether the last launch left the workspace ready for the next.
+    is_ready: Cell<bool>,
+}
+
+impl Either {
+    /// Takes it for `n` items: `pass` where it can run, with the geometry and the words of the workspace for looking
+    /// back, and the shape of looking ahead.
+    pub(crate) fn new(
+        on: &dyn Launcher,
+        n: u32,
+        pass: Pass,
+        (look_back, words): (Geometry, u32),
+        shape: Shape,
+    ) -> Result<Self> {
+        let look_ahead = Geometry::linear(shape.grid(n, on.device().multiprocessors), look_ahead::BLOCK);
+        let workspace = on.scratch(words.max(shape.workspace(n)))?;
+        let geometries = [look_back, look_ahead.shared(shape.shared_bytes())];
+        Ok(Self { pass, geometries, workspace, is_ready: Cell::new(false) })
     }
 
-    /// The geometry for `n` items of type `T`.
-    fn geometry<T>(self, device: Device, n: u32) -> Geometry {
-        match self {
-            Self::LookBack => Geometry::linear(compact::grid(n), BLOCK).shared(compact::shared_bytes::<T>()),
-            Self::LookAhead => Geometry::linear(look_ahead::grid::<T>(n, device.multiprocessors), look_ahead::BLOCK)
-                .shared(look_ahead::SHARED_BYTES),
+    /// The pass for views at these places, its geometry, and the workspace, ready for it.
+    pub(crate) fn ready(&self, on: &dyn Launcher, places: &[usize]) -> Result<(Pass, Geometry, Global<u64>)> {
+        let are_aligned = places.iter().all(|place| place.is_multiple_of(16));
+        let pass = if are_aligned { self.pass } else { Pass::LookBack };
+        // The look-ahead leaves it ready for itself. A launch that fails leaves it as it may.
+        if pass == Pass::LookBack || !self.is_ready.get() {
+            on.clear(self.workspace.view())?;
         }
+        self.is_ready.set(pass == Pass::LookAhead);
+        Ok((pass, self.geometries[pass as usize], self.workspace.view()))
     }
+}
+
+/// Where a view begins, for [`Either::ready`].
+pub(crate) fn place_of<T: Scalar>(view: Global<T>) -> usize {
+    view.as_ptr() as usize
 }
 
 /// What a selection reads, and where it writes what it keeps. The outputs have room for all items, and share nothing
@@ -79,11 +119,7 @@ pub struct Bounds<W> {
 
 /// The scratch memory of selections from `n` items of type `T`. They can be run again and again, one run at a time.
 pub struct Selection<T> {
-    n: u32,
-    pass: Pass,
-    workspace: Scratch<u64>,
-    /// Whether the last launch left the workspace ready for the next.
-    is_ready: Cell<bool>,
+    either: Either,
     item: std::marker::PhantomData<T>,
 }
 
@@ -102,20 +138,15 @@ impl<T: Scalar> Selection<T> {
     /// # Errors
     /// As for [`Selection::new`].
     pub fn by(on: &dyn Launcher, n: u32, pass: Pass) -> Result<Self> {
-        let workspace = on.scratch(Pass::workspace::<T>(n))?;
-        Ok(Self { n, pass, workspace, is_ready: Cell::new(false), item: std::marker::PhantomData })
+        let look_back = Geometry::linear(compact::grid(n), BLOCK).shared(compact::shared_bytes::<T>());
+        let either = Either::new(on, n, pass, (look_back, compact::workspace(n)), look_ahead::shape::<T>())?;
+        Ok(Self { either, item: std::marker::PhantomData })
     }
 
     /// The pass for items and outputs at these places, its geometry, and the workspace, ready for it.
     fn ready(&self, on: &dyn Launcher, views: &[Global<T>]) -> Result<(Pass, Geometry, Global<u64>)> {
-        let aligned = views.iter().all(|view| (view.as_ptr() as usize).is_multiple_of(16));
-        let pass = if aligned { self.pass } else { Pass::LookBack };
-        // The look-ahead leaves it ready for itself. A launch that fails leaves it as it may.
-        if pass == Pass::LookBack || !self.is_ready.get() {
-            on.clear(self.workspace.view())?;
-        }
-        self.is_ready.set(pass == Pass::LookAhead);
-        Ok((pass, pass.geometry::<T>(on.device(), self.n), self.workspace.view()))
+        let places: Vec<usize> = views.iter().copied().map(place_of).collect();
+        self.either.ready(on, &places)
     }
 
     /// The scratch memory and the geometry for a kernel of the caller's, which calls [`compact::select`] or
@@ -124,9 +155,9 @@ impl<T: Scalar> Selection<T> {
     /// # Errors
     /// [`Failed::Machine`](simt::launcher::Failed::Machine) if the memory cannot be cleared.
     pub fn for_look_back(&self, on: &dyn Launcher) -> Result<(Geometry, Global<u64>)> {
-        self.is_ready.set(false);
-        on.clear(self.workspace.view())?;
-        Ok((Pass::LookBack.geometry::<T>(on.device(), self.n), self.workspace.view()))
+        // A place where nothing can be ahead.
+        let (_, geometry, workspace) = self.either.ready(on, &[1])?;
+        Ok((geometry, workspace))
     }
 }
 

@@ -1,9 +1,11 @@
 //! What the rows of selections launch: a pass, by a pivot or by runs.
 
 use crate::pass::{Bounds, Pass, Selection, Selects as SelectsWords, Views};
+use crate::runs::{self, CombinesBy, CountsRuns, Grouping};
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED, Word as _};
 use rungs_common::ladder::select::{self, Select, Selects};
 use rungs_common::ladder::sift::*;
+use rungs_common::operator::Sum;
 
 /// Keeps the items below a pivot, by a pass.
 pub struct Below(pub Pass);
@@ -11,9 +13,15 @@ pub struct Below(pub Pass);
 /// Keeps the first item of each run, by a pass.
 pub struct Firsts(pub Pass);
 
+/// Counts the items of each run, by a pass.
+pub struct Lengths(pub Pass);
+
+/// Adds up the words of the items of each run, by a pass.
+pub struct Sums(pub Pass);
+
 /// An item that is kept if it is less than another, as the word that stores it.
 trait Pivot: Scalar {
-    type Word: SelectsWords;
+    type Word: SelectsWords + CountsRuns + CombinesBy<u32, Sum>;
 
     /// The bounds of the items less than this one.
     fn bounds(self) -> Bounds<Self::Word>;
@@ -101,15 +109,53 @@ impl<T: Pivot> SiftsOf<T> for Firsts {
     }
 }
 
+impl Sift for Lengths {
+    fn task(&self) -> Task {
+        Task::RunLengths
+    }
+}
+
+impl<T: Pivot> SiftsOf<T> for Lengths {
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
+        let scratch = Grouping::by(on, n, suitable(on, self.0))?;
+        Ok(Box::new(move |on, items| T::Word::run_lengths(on, &scratch, views_of_runs(items))))
+    }
+}
+
+impl Sift for Sums {
+    fn task(&self) -> Task {
+        Task::ReduceByKey
+    }
+}
+
+impl<T: Pivot> SiftsOf<T> for Sums {
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
+        let scratch = Grouping::by(on, n, suitable(on, self.0))?;
+        Ok(Box::new(move |on, items| T::Word::reduce(on, &scratch, views_of_runs(items))))
+    }
+}
+
 /// The scratch memory of a row, which runs its pass whatever the number of items, if the device can: so reports show
 /// from which number on the look-ahead is worth it.
 fn scratch<W: SelectsWords>(on: &dyn Launcher, n: u32, pass: Pass) -> Result<Selection<W>> {
-    Selection::by(on, n, if pass.suits(on.device()) { pass } else { Pass::LookBack })
+    Selection::by(on, n, suitable(on, pass))
+}
+
+/// The pass if the device can run it.
+fn suitable(on: &dyn Launcher, pass: Pass) -> Pass {
+    if pass.suits(on.device()) { pass } else { Pass::LookBack }
 }
 
 /// All items as words.
 fn views<T: Pivot>(input: Global<T>, output: Global<T>, count: Global<u32>) -> Views<T::Word> {
     Views { input: input.cast(), limit: count.slice(0, 0), output: output.cast(), count }
+}
+
+/// All items as keys, with their words.
+fn views_of_runs<T: Pivot>(items: Items<T>) -> runs::Views<T::Word, u32> {
+    let Items { input, words, output, count, results, .. } = items;
+    let (keys, unique, limit) = (input.cast(), output.cast(), count.slice(0, 0));
+    runs::Views { keys, values: words, limit, unique, results, count }
 }
 
 #[cfg(test)]

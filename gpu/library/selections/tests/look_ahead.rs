@@ -1,7 +1,7 @@
 //! Selections by look-ahead on the simulator, against the host's: whichever pass the launches choose.
 
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED};
-use rungs_selections::look_ahead::tile;
+use rungs_selections::look_ahead::shape;
 use rungs_selections::pass::{Bounds, LEAST, Pass, Selection, Selects, Views};
 use rungs_testing::{Buffer, random, same, view, with_multiprocessors};
 use simt::launcher::{Device, Launcher, MAX_SHARED};
@@ -81,7 +81,7 @@ fn check<W: Selects + Ord + Debug>(
 
 /// Sizes around packs and tiles, and more tiles than the ring of a block has stages.
 fn sizes<W>() -> Vec<usize> {
-    let tile = tile::<W>() as usize;
+    let tile = shape::<W>().tile as usize;
     vec![0, 1, 2, 3, 31, 32, 33, 1009, tile - 1, tile, tile + 1, tile + 5, 2 * tile - 3, 11 * tile + 7]
 }
 
@@ -123,7 +123,7 @@ fn the_first_of_each_run() {
         let (on, none) = (with_multiprocessors(3), Bounds { low: make(0), high: make(0), order: UNSIGNED });
         for n in sizes::<W>() {
             // Lengths of runs: 1, 2 on average, longer than a tile; and all alike.
-            for mean in [1, 2, 3 * tile::<W>() as u64, u64::MAX] {
+            for mean in [1, 2, 3 * shape::<W>().tile as u64, u64::MAX] {
                 let (mut input, mut bits) = (vec![], 0);
                 for i in 0..n as u64 {
                     bits = if random(i + 3).is_multiple_of(mean) { random(i) } else { bits };
@@ -163,7 +163,7 @@ fn memory_that_does_not_begin_at_packs() {
 
 #[test]
 fn no_race_and_no_word_that_nobody_wrote() {
-    let n = 3 * tile::<u32>() as usize + 5;
+    let n = 3 * shape::<u32>().tile as usize + 5;
     let input: Vec<u32> = (0..n as u64).map(|i| random(i) as u32 >> 30).collect();
     let on = with_multiprocessors(2);
     let checked = check_races(Check { schedules: 8, ..Check::default() }, || {

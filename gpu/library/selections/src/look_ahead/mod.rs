@@ -1,7 +1,8 @@
 //! # Select, warps with fixed roles and bulk copies in place
 //!
 //! The selections of [`crate::compact`] for large inputs on devices of compute capability 9.0: words between two
-//! bounds, the first word of each run, and a partition by bounds.
+//! bounds, the first word of each run, and a partition by bounds. By the same mechanism the lengths of runs, their
+//! values combined, and scans inside them: [`runs`].
 //!
 //! **Idea.** A persistent block works on several tiles at once, as scan's `look-ahead` does. One thread copies tiles to
 //! a ring in shared memory; four warps count the kept items of a tile and publish the number; one warp adds up the
@@ -26,7 +27,7 @@
 //! **Threads.** Warps 0 to 3 count, 4 to 7 compact, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a
 //! tile each of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
-//! **Limits.** Items of 4 and 8 bytes; input and outputs begin on multiples of 16 bytes; compute capability 9.0 and 197
+//! **Limits.** Items of 4 and 8 bytes; input and outputs begin on multiples of 16 bytes; compute capability 9.0 and 227
 //! KiB of shared memory. Below [`pass::LEAST`](crate::pass::LEAST) items, and where one of these does not hold, the
 //! look-back of [`crate::compact`] runs instead.
 //!
@@ -35,153 +36,197 @@
 //!
 //! **Source.** Scan's rung `look-ahead`, whose roles these are; compaction in place is our own.
 
+mod hands;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 mod ring;
+pub mod runs;
+mod sift;
 
-use crate::compact::{Between, FirstOfRun, If, Keep, within};
+pub use sift::{partition_look_ahead, select_look_ahead, shape, unique_look_ahead};
+
+use crate::compact::{Keep, within};
+use crate::look_back::{Carry, scan_warp};
+use hands::Hands;
 use ring::{Staged, copy_tiles, next_tile};
-use rungs_common::keys::Word;
-use rungs_common::operator::{Sum, warp_exclusive_of, warp_scan_inclusive};
 use rungs_common::ring::Place;
-use rungs_common::state::{NOTHING, look, publish};
+use rungs_common::state::NOTHING;
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::mbarrier::{self, Mbarrier};
 use simt::warp::{self, FULL, WARP};
-use simt::{Argument, Global, Scalar, bulk, kernel, opaque, shared, thread, unroll};
+use simt::{Global, Scalar, bulk, opaque, shared, thread, unroll};
 
 /// Warps that count, and warps that compact.
 const WARPS: usize = 4;
 /// Threads that count, and threads that compact.
 const SQUAD: u32 = WARPS as u32 * WARP;
-/// Packs of 16 bytes per thread and tile.
-const VECTORS: usize = 11;
 /// The thread that copies tiles.
 const COPIER: u32 = 2 * SQUAD;
-/// Tiles in the ring.
-const STAGES: u32 = 8;
+/// Most tiles in the ring.
+const MOST_STAGES: u32 = 8;
 /// Groups of 32 states that the look-ahead loads at once: enough for 132 blocks, whichever state of a group comes
 /// first.
 const GROUPS: usize = 6;
+/// Most words of what a tile hands on: a number of runs, and a value of 8 bytes.
+const MOST_WORDS: u32 = 3;
 
 /// Threads per block: two squads, the warp that copies tiles, the warp that looks ahead.
 pub const BLOCK: u32 = 2 * SQUAD + 2 * WARP;
-/// Bytes of a tile.
-const TILE_BYTES: u32 = SQUAD * VECTORS as u32 * 16;
 /// Bytes in front of the tile in its stage: for the items before it, and for the shift of those that are kept.
 const FRONT: u32 = 16;
-/// Bytes behind it: a partition has two shifts, and rounds up between them.
-const BEHIND: u32 = 32;
-/// Bytes of a stage.
-const STAGE_BYTES: u32 = FRONT + TILE_BYTES + BEHIND;
 /// Where the states begin in the workspace: 128 bytes after the control word, from which all blocks draw tiles.
 const STATES: u32 = 16;
+/// Bytes of shared memory that a device must give a block.
+pub const NEEDED: u32 = 227 << 10;
+/// Bytes of them that the ring may take; the others are for the static arrays.
+const MOST_BYTES: u32 = NEEDED - (2 << 10);
 
-/// Items of a tile.
-pub const fn tile<T>() -> u32 {
-    TILE_BYTES / size_of::<T>() as u32
+/// How a kernel divides its items and the shared memory of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Items of a tile.
+    pub tile: u32,
+    /// Words of 64 bits in the state of a tile.
+    state_words: u32,
+    /// Bytes of a stage: the room in front of the tile, the tile, what lies behind it, and what stands before the items
+    /// of each thread.
+    stage_bytes: u32,
+    /// Tiles in the ring.
+    stages: u32,
 }
 
-/// Blocks for `n` items: one per SM, or one per tile if there are fewer tiles, but at least one, which writes the
-/// count.
-pub const fn grid<T>(n: u32, multiprocessors: u32) -> u32 {
-    let tiles = n.div_ceil(tile::<T>());
-    let tiles = if tiles == 0 { 1 } else { tiles };
-    if tiles < multiprocessors { tiles } else { multiprocessors }
+impl Shape {
+    /// The shape for items of type `T`, of which a thread has `vectors` packs, with `behind` bytes behind the tile, and
+    /// tiles that hand on `words` words of 32 bits in a state of `state_words` words of 64.
+    const fn new<T>(vectors: usize, behind: u32, words: u32, state_words: u32) -> Self {
+        let tile_bytes = SQUAD * vectors as u32 * 16;
+        let stage_bytes = FRONT + tile_bytes + behind + 4 * SQUAD * words;
+        let stages = MOST_BYTES / stage_bytes;
+        let stages = if stages < MOST_STAGES { stages } else { MOST_STAGES };
+        Self { tile: tile_bytes / size_of::<T>() as u32, state_words, stage_bytes, stages }
+    }
+
+    /// Blocks for `n` items: one per SM, or one per tile if there are fewer tiles, but at least one, which writes the
+    /// count.
+    pub const fn grid(self, n: u32, multiprocessors: u32) -> u32 {
+        let tiles = n.div_ceil(self.tile);
+        let tiles = if tiles == 0 { 1 } else { tiles };
+        if tiles < multiprocessors { tiles } else { multiprocessors }
+    }
+
+    /// Words of the workspace for up to `n` items. It is zero before the first launch. After that only launches of
+    /// kernels of the same state use it, with any number of items, one at a time.
+    pub const fn workspace(self, n: u32) -> u32 {
+        STATES + (n.div_ceil(self.tile) + 1) * self.state_words
+    }
+
+    /// Bytes of dynamic shared memory: the ring.
+    pub const fn shared_bytes(self) -> u32 {
+        self.stages * self.stage_bytes
+    }
 }
-
-/// Words of the workspace for up to `n` items. It is zero before the first launch. After that only launches of kernels
-/// here, of any type and size, one at a time, use it.
-pub const fn workspace<T>(n: u32) -> u32 {
-    STATES + n.div_ceil(tile::<T>()) + 1
-}
-
-/// Bytes of dynamic shared memory: the ring.
-pub const SHARED_BYTES: u32 = STAGES * STAGE_BYTES;
-
-/// Bytes of shared memory that a device must give a block: the ring, and room for the static arrays.
-pub const NEEDED: u32 = SHARED_BYTES + (8 << 10);
 
 // Each stage of the ring has a barrier for each phase of its tile. The tile is first full (its number and its items are
-// there), then ready (the number of kept items before each thread's own is known), then done (it is compacted).
-shared!(FULL_AT: [u64; STAGES]);
-shared!(READY: [u64; STAGES]);
-shared!(DONE: [u64; STAGES]);
+// there), then ready (what stands before each thread's items is known), then done (it is compacted).
+shared!(FULL_AT: [u64; MOST_STAGES]);
+shared!(READY: [u64; MOST_STAGES]);
+shared!(DONE: [u64; MOST_STAGES]);
 // The word drawn for each stage: the launch's number in the upper half, the tile's in the lower. A tile number past the
 // last tile ends the work.
-shared!(DRAWN: [u64; STAGES]);
-// For each stage the kept items of the tile before each thread's own.
-shared!(OFFSETS: [u32; STAGES * SQUAD]);
-// For each stage the kept items of each counting warp.
-shared!(OF_WARPS: [u32; STAGES * WARPS as u32]);
-// For each stage the kept items of the tile,
-shared!(KEPT: [u32; STAGES]);
-// and those of all tiles before.
-shared!(BEFORE: [u32; STAGES]);
+shared!(DRAWN: [u64; MOST_STAGES]);
+// For each stage what each counting warp has of the tile,
+shared!(OF_WARPS: [u32; MOST_STAGES * WARPS as u32 * MOST_WORDS]);
+// what the tile hands on,
+shared!(OF_TILE: [u32; MOST_STAGES * MOST_WORDS]);
+// and what all tiles before do.
+shared!(BEFORE: [u32; MOST_STAGES * MOST_WORDS]);
 
-/// [`select_compact`](crate::compact::select_compact) for words that begin on a multiple of 16 bytes. `count` is always
-/// written.
-#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
-    select_look_ahead_u32: <u32>, select_look_ahead_u64: <u64>,
-))]
-#[allow(clippy::too_many_arguments, reason = "views and bounds")]
-pub fn select_look_ahead<W: Word + Argument>(
-    input: Global<W>,
-    limit: Global<u32>,
-    output: Global<W>,
-    count: Global<u32>,
-    workspace: Global<u64>,
-    low: W,
-    high: W,
-    order: u32,
-) {
-    let keep = If(Between { low, high, order });
-    compact::<W, _, false>(input, limit, (output, count), (output, count), workspace, keep)
+/// What stands before the items of a thread.
+#[derive(Clone, Copy)]
+struct Known<H> {
+    /// What the tiles before hand on.
+    before: H,
+    /// What the tile adds.
+    here: H,
+    /// What the tile adds before the thread's own items.
+    own: H,
 }
 
-/// [`partition_compact`](crate::compact::partition_compact), likewise.
-#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
-    partition_look_ahead_u32: <u32>, partition_look_ahead_u64: <u64>,
-))]
-#[allow(clippy::too_many_arguments, reason = "views and bounds")]
-pub fn partition_look_ahead<W: Word + Argument>(
-    input: Global<W>,
-    limit: Global<u32>,
-    output: Global<W>,
-    count: Global<u32>,
-    rest: Global<W>,
-    rest_count: Global<u32>,
-    workspace: Global<u64>,
-    low: W,
-    high: W,
-    order: u32,
-) {
-    let keep = If(Between { low, high, order });
-    compact::<W, _, true>(input, limit, (output, count), (rest, rest_count), workspace, keep)
+/// What a kernel makes of its items. A thread has `VECTORS` packs of a tile.
+trait Job<T: Scalar, const VECTORS: usize>: Copy {
+    /// Says which items are kept.
+    type Keep: Keep<T>;
+    /// What a tile hands on.
+    type Hands: Hands;
+    /// What a thread takes of a tile beside its items.
+    type Beside: Copy;
+    /// Bytes of a stage behind the tile.
+    const BEHIND: u32;
+    /// How items and memory are divided.
+    const SHAPE: Shape = Shape::new::<T>(VECTORS, Self::BEHIND, Self::Hands::WORDS, Self::Hands::STATE_WORDS);
+
+    /// The test of the items.
+    fn keep(self) -> Self::Keep;
+    /// What thread `t` takes beside its items.
+    fn beside(self, tile: Staged<T>, t: u32) -> Self::Beside;
+    /// What the items of thread `t` add; of `kept` see [`kept`].
+    fn own(self, tile: Staged<T>, kept: [u32; 2], beside: &Self::Beside, t: u32) -> Self::Hands;
+    /// Writes what becomes of the items of thread `t` to the stage.
+    fn put(self, tile: Staged<T>, items: Items<'_, T, Self::Beside, VECTORS>, known: Known<Self::Hands>, t: u32);
+    /// Starts to copy the tile to its stage, with `front` items before it, and completes the stage's phase.
+    fn load(self, tile: Staged<T>, input: Global<T>, front: u32, full: Mbarrier);
+    /// Starts to store what [`Job::put`] has written.
+    fn store(self, tile: Staged<T>, before: Self::Hands, here: Self::Hands);
+    /// Writes the results of all `n` items.
+    fn finish(self, all: Self::Hands, n: u32);
 }
 
-/// [`unique_compact`](crate::compact::unique_compact), likewise.
-#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
-    unique_look_ahead_u32: <u32>, unique_look_ahead_u64: <u64>,
-))]
-pub fn unique_look_ahead<W: Scalar>(
-    input: Global<W>,
-    limit: Global<u32>,
-    output: Global<W>,
-    count: Global<u32>,
-    workspace: Global<u64>,
-) {
-    compact::<W, _, false>(input, limit, (output, count), (output, count), workspace, FirstOfRun)
+/// What a thread has of a tile: its items, which of them are kept, and what it took beside them.
+struct Items<'i, T: Scalar, B, const VECTORS: usize> {
+    packs: &'i [T::Pack; VECTORS],
+    kept: [u32; 2],
+    beside: &'i B,
 }
 
+impl<T: Scalar, B, const VECTORS: usize> Items<'_, T, B, VECTORS> {
+    /// Item `j` of pack `v`.
+    #[inline(always)]
+    fn get(&self, v: usize, j: usize) -> T {
+        self.packs[v].as_ref()[j]
+    }
+
+    /// Whether it is kept.
+    #[inline(always)]
+    fn is_kept(&self, v: usize, j: usize) -> bool {
+        is_kept(self.kept, v, j)
+    }
+}
+
+/// Whether item `j` of pack `v` is kept.
 #[inline(always)]
-fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
+fn is_kept(kept: [u32; 2], v: usize, j: usize) -> bool {
+    kept[v / 8] >> (v % 8 * 4 + j) & 1 != 0
+}
+
+/// Calls `f` for the `VECTORS` packs of a thread and the items of each.
+#[inline(always)]
+fn each<T: Scalar, const VECTORS: usize>(mut f: impl FnMut(usize, usize)) {
+    unroll::<VECTORS>(|v| {
+        unroll::<4>(|j| {
+            if j < T::PACK as usize {
+                f(v, j);
+            }
+        });
+    });
+}
+
+/// The kernel of a job.
+#[inline(always)]
+fn run<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(
     input: Global<T>,
     limit: Global<u32>,
-    kept: (Global<T>, Global<u32>),
-    others: (Global<T>, Global<u32>),
     workspace: Global<u64>,
-    keep: K,
+    job: J,
 ) {
     let (t, warp) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
     let (control, states) = (workspace.slice(0, 1), workspace.slice(STATES, workspace.len() - STATES));
@@ -189,7 +234,7 @@ fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
     if t == COPIER {
         // The atomic is in flight while the barriers are made.
         drawn = control.fetch_add(0, 1, Relaxed, Device);
-        for stage in 0..STAGES {
+        for stage in 0..J::SHAPE.stages {
             Mbarrier::at(FULL_AT::view(), stage).init(1); // the copier, and the bytes that it announces
             Mbarrier::at(READY::view(), stage).init(SQUAD + 1); // the threads that count, and the look-ahead
             Mbarrier::at(DONE::view(), stage).init(SQUAD); // the threads that compact
@@ -200,30 +245,28 @@ fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
     thread::sync_threads(); // the barriers are made before any thread uses them
     let input = input.slice(0, within(input.len(), limit));
     if warp < SQUAD / WARP {
-        count(input, states, keep, t);
+        count::<T, J, VECTORS>(input, states, job, t);
     } else if warp < 2 * SQUAD / WARP {
-        move_items::<T, K, PARTITION>(input, keep, t - SQUAD);
+        move_items::<T, J, VECTORS>(input, job, t - SQUAD);
     } else if t == COPIER {
-        copy_tiles::<T, PARTITION>(input, kept, others, (control, states), drawn, K::LOOKS_BEHIND);
+        copy_tiles::<T, J, VECTORS>(input, (control, states), drawn, job);
     } else if warp > COPIER / WARP {
-        look_ahead(input, states);
+        look_ahead::<T, J, VECTORS>(input, states);
     }
 }
 
 /// A thread's items of a tile, in packs. Places past the end of the tile are not read.
 #[inline(always)]
-fn items<T: Scalar>(tile: Staged<T>, t: u32) -> [T::Pack; VECTORS] {
+fn items<T: Scalar, const VECTORS: usize>(tile: Staged<T>, t: u32) -> [T::Pack; VECTORS] {
     let mut packs = [T::Pack::default(); VECTORS];
     if tile.is_whole() {
         unroll::<VECTORS>(|v| packs[v] = tile.items().get_pack(t * VECTORS as u32 + v as u32));
     } else {
-        unroll::<VECTORS>(|v| {
-            unroll::<4>(|j| {
-                let i = place::<T>(t, v, j);
-                if j < T::PACK as usize && i < tile.len {
-                    packs[v].as_mut()[j] = tile.items().get(i);
-                }
-            });
+        each::<T, VECTORS>(|v, j| {
+            let i = place::<T, VECTORS>(t, v, j);
+            if i < tile.len {
+                packs[v].as_mut()[j] = tile.items().get(i);
+            }
         });
     }
     packs
@@ -231,29 +274,25 @@ fn items<T: Scalar>(tile: Staged<T>, t: u32) -> [T::Pack; VECTORS] {
 
 /// The place in the tile of item `j` of a thread's pack `v`.
 #[inline(always)]
-fn place<T: Scalar>(t: u32, v: usize, j: usize) -> u32 {
+fn place<T: Scalar, const VECTORS: usize>(t: u32, v: usize, j: usize) -> u32 {
     (t * VECTORS as u32 + v as u32) * T::PACK + j as u32
 }
 
-/// Which of a thread's items are kept: a bit for each, 4 for each pack. `last` is the item before the thread's own.
+/// Which of a thread's items are kept: a bit for each, 4 for each pack.
 #[inline(always)]
-fn kept<T: Scalar, K: Keep<T>>(
+fn kept<T: Scalar, K: Keep<T>, const VECTORS: usize>(
     tile: Staged<T>,
     packs: &[T::Pack; VECTORS],
-    mut last: Option<T>,
     keep: K,
     t: u32,
 ) -> [u32; 2] {
     let (is_whole, mut kept) = (tile.is_whole(), [0; 2]);
-    unroll::<VECTORS>(|v| {
-        unroll::<4>(|j| {
-            if j < T::PACK as usize {
-                let item = packs[v].as_ref()[j];
-                let is_there = is_whole || place::<T>(t, v, j) < tile.len;
-                kept[v / 8] |= u32::from(is_there && keep.keeps(item, last, 0)) << (v % 8 * 4 + j);
-                last = Some(item);
-            }
-        });
+    let mut last = item_before::<T, K, VECTORS>(tile, t);
+    each::<T, VECTORS>(|v, j| {
+        let item = packs[v].as_ref()[j];
+        let is_there = is_whole || place::<T, VECTORS>(t, v, j) < tile.len;
+        kept[v / 8] |= u32::from(is_there && keep.keeps(item, last, 0)) << (v % 8 * 4 + j);
+        last = Some(item);
     });
     // The compiler would keep each bit in a register of its own.
     [opaque(kept[0]), opaque(kept[1])]
@@ -261,105 +300,95 @@ fn kept<T: Scalar, K: Keep<T>>(
 
 /// The item before a thread's own, for tests that look at it.
 #[inline(always)]
-fn item_before<T: Scalar, K: Keep<T>>(tile: Staged<T>, t: u32) -> Option<T> {
-    let (first, is_first) = (place::<T>(t, 0, 0), tile.number == 0 && t == 0);
+fn item_before<T: Scalar, K: Keep<T>, const VECTORS: usize>(tile: Staged<T>, t: u32) -> Option<T> {
+    let (first, is_first) = (place::<T, VECTORS>(t, 0, 0), tile.number == 0 && t == 0);
     // It lies in front of the thread's own, for thread 0 in the room before the tile.
     if K::LOOKS_BEHIND && !is_first && first < tile.len { Some(tile.room.get(T::PACK + first - 1)) } else { None }
 }
 
-/// Counts the kept items of tile after tile, publishes their numbers, and stores the number before each thread's items.
+/// Adds up what the items of tile after tile hand on, publishes it, and stores what stands before each thread's items.
 #[inline(always)]
-fn count<T: Scalar, K: Keep<T>>(input: Global<T>, states: Global<u64>, keep: K, t: u32) {
-    let (offsets, mut place) = (OFFSETS::view(), Place::FIRST);
-    while let Some(tile) = next_tile(input, place) {
-        let (stage, packs) = (place.stage, items(tile, t));
-        let kept = kept(tile, &packs, item_before::<T, K>(tile, t), keep, t);
-        let own = kept[0].count_ones() + kept[1].count_ones();
-        let of_warps = OF_WARPS::view().slice(stage * WARPS as u32, WARPS as u32);
-        let inclusive = warp_scan_inclusive::<Sum, u32>(own);
+fn count<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, states: Global<u64>, job: J, t: u32) {
+    let mut place = Place::FIRST;
+    while let Some(tile) = next_tile::<T, J, VECTORS>(input, place) {
+        let (stage, packs) = (place.stage, items::<T, VECTORS>(tile, t));
+        let kept = kept(tile, &packs, job.keep(), t);
+        let own = job.own(tile, kept, &job.beside(tile, t), t);
+        let of_warps = OF_WARPS::view().slice(stage * WARPS as u32 * MOST_WORDS, WARPS as u32 * MOST_WORDS);
+        let (in_warp, of_warp) = scan_warp(own);
         if warp::lane_id() == WARP - 1 {
-            of_warps.set(t / WARP, inclusive);
+            of_warp.store(of_warps, t / WARP * MOST_WORDS, 1);
         }
-        thread::barrier(1, SQUAD); // the numbers of all four warps are written before they are read
-        let (mut before, mut total) = (0, 0);
+        thread::barrier(1, SQUAD); // what all four warps have is written before it is read
+        let (mut in_tile, mut all) = (J::Hands::NOTHING, J::Hands::NOTHING);
         unroll::<WARPS>(|w| {
-            before += if (w as u32) < t / WARP { of_warps.get(w as u32) } else { 0 };
-            total += of_warps.get(w as u32);
+            if w as u32 == t / WARP {
+                in_tile = all;
+            }
+            all = all.then(J::Hands::load(of_warps, w as u32 * MOST_WORDS, 1));
         });
         if t == 0 {
-            publish(states, tile.number, tile.tag, total);
-            KEPT::view().set(stage, total);
+            all.publish_own(states, tile.number, tile.tag);
+            all.store(OF_TILE::view(), stage * MOST_WORDS, 1);
         }
-        offsets.set(stage * SQUAD + t, before + warp_exclusive_of::<Sum, u32>(inclusive));
+        in_tile.then(in_warp).store(tile.known, t, SQUAD);
         // Every thread arrives for itself, so that the threads that wait see its own write.
         Mbarrier::at(READY::view(), stage).arrive();
-        place = place.next(STAGES);
+        place = place.next(J::SHAPE.stages);
     }
 }
 
-/// Finds the number of kept items before tile after tile: it adds those of the tiles since the block's last.
+/// Finds what stands before tile after tile: it adds what the tiles since the block's last have published.
 #[inline(always)]
-fn look_ahead<T: Scalar>(input: Global<T>, states: Global<u64>) {
-    let (mut place, mut before, mut end) = (Place::FIRST, 0, 0);
-    while let Some(tile) = next_tile(input, place) {
-        let mut own = 0;
+fn look_ahead<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, states: Global<u64>) {
+    let (mut place, mut before, mut end) = (Place::FIRST, J::Hands::NOTHING, 0);
+    while let Some(tile) = next_tile::<T, J, VECTORS>(input, place) {
         // One round is enough unless this block has fallen far behind the others.
         while end < tile.number {
-            let (mut seen, mut looked) = ([(NOTHING, 0u32); GROUPS], true);
+            let (mut seen, mut looked) = ([(NOTHING, J::Hands::NOTHING); GROUPS], true);
             while looked {
                 looked = false;
                 // All loads are issued before the next round uses their results.
                 unroll::<GROUPS>(|g| {
                     let number = end + g as u32 * WARP + warp::lane_id();
                     if number < tile.number && seen[g].0 != tile.tag {
-                        (seen[g], looked) = (look(states, number), true);
+                        (seen[g], looked) = (J::Hands::look_at(states, number), true);
                     }
                 });
             }
-            unroll::<GROUPS>(|g| own += seen[g].1);
+            before = before.then(J::Hands::gather(seen, tile.number - end));
             end += GROUPS as u32 * WARP;
         }
         end = tile.number;
-        before += warp::reduce_add(FULL, own);
         if warp::lane_id() == 0 {
-            BEFORE::view().set(place.stage, before);
+            before.store(BEFORE::view(), place.stage * MOST_WORDS, 1);
         }
         warp::sync_warp(FULL); // all lanes have read the stage's number before it can change
         if warp::lane_id() == 0 {
             Mbarrier::at(READY::view(), place.stage).arrive();
         }
-        place = place.next(STAGES);
+        place = place.next(J::SHAPE.stages);
     }
 }
 
-/// Compacts tile after tile in place.
+/// Writes what becomes of tile after tile to its stage.
 #[inline(always)]
-fn move_items<T: Scalar, K: Keep<T>, const PARTITION: bool>(input: Global<T>, keep: K, t: u32) {
+fn move_items<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, job: J, t: u32) {
     let mut at = Place::FIRST;
-    while let Some(tile) = next_tile(input, at) {
-        let packs = items(tile, t);
-        let is_kept = kept(tile, &packs, item_before::<T, K>(tile, t), keep, t);
+    while let Some(tile) = next_tile::<T, J, VECTORS>(input, at) {
+        let packs = items::<T, VECTORS>(tile, t);
+        let kept = kept(tile, &packs, job.keep(), t);
+        let beside = job.beside(tile, t);
         Mbarrier::at(READY::view(), at.stage).wait(at.parity);
-        let own = OFFSETS::view().get(at.stage * SQUAD + t);
-        let (kept, others) = tile.parts(BEFORE::view().get(at.stage), KEPT::view().get(at.stage));
-        thread::barrier(2, SQUAD); // all have taken their items, and their numbers, before any is overwritten
-        let mut next = kept.first + own;
-        let mut next_other = others.first + place::<T>(t, 0, 0).wrapping_sub(own);
-        unroll::<VECTORS>(|v| {
-            unroll::<4>(|j| {
-                if j < T::PACK as usize {
-                    // A store for both parts; two, of which one is made, would have both numbers in memory.
-                    let is_kept = is_kept[v / 8] >> (v % 8 * 4 + j) & 1;
-                    if is_kept != 0 || PARTITION && place::<T>(t, v, j) < tile.len {
-                        tile.room.set(if is_kept != 0 { next } else { next_other }, packs[v].as_ref()[j]);
-                    }
-                    next += is_kept;
-                    next_other += 1 - is_kept;
-                }
-            });
-        });
+        let known = Known {
+            before: J::Hands::load(BEFORE::view(), at.stage * MOST_WORDS, 1),
+            here: J::Hands::load(OF_TILE::view(), at.stage * MOST_WORDS, 1),
+            own: J::Hands::load(tile.known, t, SQUAD),
+        };
+        thread::barrier(2, SQUAD); // all have taken what is theirs, before any of it is overwritten
+        job.put(tile, Items { packs: &packs, kept, beside: &beside }, known, t);
         bulk::fence(); // this thread's accesses come before the copy to the output, and the next copy to the stage
         Mbarrier::at(DONE::view(), at.stage).arrive();
-        at = at.next(STAGES);
+        at = at.next(J::SHAPE.stages);
     }
 }
