@@ -4,7 +4,8 @@
 //!
 //! Elements are of e4m3: normal numbers, or numbers in [0, 1). The library of peers is the one that RUNGS_PEERS names.
 //! The error is that of 64 rows of C against sums in double precision, relative to these: the root of the sum of all
-//! squares. Times are medians; each round begins with another product.
+//! squares. Times are medians; each round begins with another product. Before each measurement the GPU is kept busy
+//! while the host launches, so that small products are not timed at the host's pace.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rungs::data::{Data, Distribution};
@@ -14,13 +15,16 @@ use rungs_cli::algorithms::{self, OpenProblem, Parameters, Prepared, Size};
 use rungs_cli::bench::peers::{self, Peers};
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::matmul::Matrix;
-use rungs_kernels::products::fp8::launches::{Adding, OfC, Product, Times, sequence};
+use rungs_kernels::products::fp8::launches::{Adding, OfC, Product, Times, Width, sequence_by};
 use simt::{F8E4M3, bf16};
 use std::rc::Rc;
 
 /// Rounds, and the milliseconds of back-to-back calls that a measurement lasts at least.
 const ROUNDS: usize = 15;
 const LASTING_MS: f64 = 2.0;
+/// The product that keeps a GPU busy, and how often it is made: about two milliseconds.
+const BUSY: Sides = (4096, 4096, 4096);
+const BUSY_CALLS: usize = 20;
 /// Rows whose error is computed.
 const SAMPLE: usize = 64;
 
@@ -74,8 +78,15 @@ impl<C: OfC> Ours<C>
 where
     Element: Times<Element, C>,
 {
-    fn new(engine: &Engine, ab: &Rc<Buffer<Element>>, sides: Sides, adding: Adding) -> Result<Self> {
-        let (c, sequence) = (engine.alloc(sides.0 * sides.1)?, sequence(engine)?);
+    fn new(
+        engine: &Engine,
+        ab: &Rc<Buffer<Element>>,
+        sides: Sides,
+        adding: Adding,
+        by: Option<Width>,
+        maps_c: bool,
+    ) -> Result<Self> {
+        let (c, sequence) = (engine.alloc(sides.0 * sides.1)?, sequence_by(engine, by, maps_c)?);
         Ok(Self { ab: ab.clone(), c, sides, adding, sequence })
     }
 }
@@ -155,6 +166,9 @@ fn main() -> Result<()> {
     }
     let family = algorithms::family("matmul").ok_or_else(|| Error::Usage("there is no family matmul".into()))?;
     let (peers, parameters) = (peers::find(None).and_then(|path| Peers::open(&path)).ok(), Parameters::default());
+    let zeros = Rc::new(engine.upload(&vec![Element::from_f32(0.0); 2 * BUSY.0 * BUSY.2])?);
+    let mut busy = Ours::<bf16>::new(&engine, &zeros, BUSY, Adding::OnTensorCores, None, true)?;
+    let busy_calls = if engine.as_cuda().is_some() { BUSY_CALLS } else { 0 };
     for size in sizes {
         let sides: Vec<usize> = size.split(',').filter_map(|side| side.parse().ok()).collect();
         let [m, n, k] = sides[..] else { return Err(Error::Usage(format!("{size} is not M,N,K"))) };
@@ -163,16 +177,28 @@ fn main() -> Result<()> {
         let rows = rows(&ab, sides);
         let ab = Rc::new(engine.upload(&ab)?);
         let operands = Operands(ab.clone());
-        let mut all: Vec<(&str, Box<dyn Prepared + '_>)> = vec![
-            ("fast", Box::new(Ours::<f32>::new(&engine, &ab, sides, Adding::OnTensorCores)?)),
-            ("promoted", Box::new(Ours::<f32>::new(&engine, &ab, sides, Adding::Promoted)?)),
-            ("fast, bf16", Box::new(Ours::<bf16>::new(&engine, &ab, sides, Adding::OnTensorCores)?)),
-            ("promoted, bf16", Box::new(Ours::<bf16>::new(&engine, &ab, sides, Adding::Promoted)?)),
+        let mut all: Vec<(String, Box<dyn Prepared + '_>)> = vec![];
+        let widths = [
+            ("", None, true),
+            (" pair", Some(Width::Pair), true),
+            (" middle", Some(Width::Middle), true),
+            (" small", Some(Width::Small), true),
+            (" rows", None, false),
         ];
+        for (what, adding) in [("fast", Adding::OnTensorCores), ("promoted", Adding::Promoted)] {
+            for (how, by, maps_c) in widths {
+                let ours = Ours::<f32>::new(&engine, &ab, sides, adding, by, maps_c)?;
+                all.push((format!("{what}{how}"), Box::new(ours)));
+                if maps_c {
+                    let ours = Ours::<bf16>::new(&engine, &ab, sides, adding, by, maps_c)?;
+                    all.push((format!("{what}{how}, bf16"), Box::new(ours)));
+                }
+            }
+        }
         for peer in peers.iter().flat_map(|peers| &peers.list).filter(|peer| peer.family == "matmul-fp8") {
             let Some(peers) = &peers else { continue };
             match peers.prepare(peer, &engine, family, &operands, product, &parameters) {
-                Ok(prepared) => all.push((&peer.name, prepared)),
+                Ok(prepared) => all.push((peer.name.clone(), prepared)),
                 Err(why) => println!("{}: {why}", peer.name),
             }
         }
@@ -181,6 +207,7 @@ fn main() -> Result<()> {
             for i in 0..all.len() {
                 let i = (i + round) % all.len();
                 let (_, prepared) = &mut all[i];
+                (0..busy_calls).try_for_each(|_| busy.run())?;
                 let (_, ms) = engine.time(|| (0..calls[i]).try_for_each(|_| prepared.run()))?;
                 match round {
                     0 | 1 => calls[i] = (LASTING_MS * calls[i] as f64 / ms).ceil().clamp(1.0, 100.0) as usize,

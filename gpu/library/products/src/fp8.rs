@@ -11,17 +11,16 @@
 //! errors of cuBLASLt with and without its fast accumulation, to three digits. The simulator's model of the hardware
 //! gives the same ones ([`simt::warpgroup`]).
 //!
-//! **Bottleneck.** The tensor cores. On an H100, speed over cuBLASLt's, on the tensor cores alone and promoted: 1.6 and
-//! 1.4 at 1024³ (single calls, of which the host is a part), 0.80 and 0.87 at 2048³, 0.88 and 0.89 at 4096³, 0.90 and
-//! 0.87 at 8192³, 0.82 and 0.90 at 4000 × 4104 × 4064. With C in `bf16` 0.89 to 1.0, and 0.87 to 0.95 promoted. C in
-//! `f32` is written without TMA: 16,000 of 180,000 cycles at 4096³. Promoted, a step must not begin late: with an
-//! address of dynamic memory computed in each step, and descriptors that carry, it was 3 to 5 % slower.
+//! **Bottleneck.** The tensor cores. Two warpgroups share them, and each must have its products in the queue before the
+//! other's end. So the loop has nothing between two `wgmma`: stage, addresses and descriptors are the same for a warp, and
+//! ptxas keeps them in uniform registers if it can see that. A tile of C takes at most as long as the other warpgroup
+//! can go on alone, four steps: it leaves by TMA. Stores of `f32` from registers took 16,000 of 180,000 cycles at 4096³.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to
 //! shared memory. Promoted sums add one `fma` per element of C and K step. One launch.
 //!
 //! **Threads.** 384 per block, as in `packed`. Tiles of C have 128 rows and 256 columns, and a pair of blocks shares B
-//! by TMA multicast, as in `half-cluster`; or, where that leaves SMs idle, 128 columns.
+//! by TMA multicast, as in `half-cluster`; or, where that leaves SMs idle, 128 or 64 columns.
 //!
 //! **Limits.** A is stored by rows, and B by columns: from shared memory `wgmma` reads fp8 K-major only. Addresses and
 //! strides of A and B are multiples of 16 bytes, as TMA demands; k itself may be any number. C is of `f32` or `bf16`,
@@ -52,6 +51,7 @@ const BLOCKS: u32 = 2;
 
 type Pair<A> = Eights<A, 128, 4, BLOCKS>;
 type Middle<A> = Eights<A, 64, 6, 1>;
+type Small<A> = Eights<A, 32, 8, 1>;
 
 /// C = alpha·A·B + beta·C by pairs of blocks. `map_c` is used if `boxes`. The views of A and B say what their maps are
 /// of.
@@ -121,6 +121,39 @@ pub fn product_fp8<L: Eight, R: Eight, C: OfC, A: Unscaled>(
     Middle::<A>::product((map_a, map_b, map_c), shape.matrices(0, c, c, c).2, shape, boxes != 0, A::HERE);
 }
 
+/// The product with tiles of 64 columns: for products of so few tiles that wider ones leave SMs idle.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        product_fp8_small_e4m3_e4m3_f32: <F8E4M3, F8E4M3, f32, OnTensorCores>,
+        product_fp8_small_e4m3_e5m2_f32: <F8E4M3, F8E5M2, f32, OnTensorCores>,
+        product_fp8_small_e5m2_e4m3_f32: <F8E5M2, F8E4M3, f32, OnTensorCores>,
+        product_fp8_small_e4m3_e4m3_bf16: <F8E4M3, F8E4M3, bf16, OnTensorCores>,
+        product_fp8_small_e4m3_e5m2_bf16: <F8E4M3, F8E5M2, bf16, OnTensorCores>,
+        product_fp8_small_e5m2_e4m3_bf16: <F8E5M2, F8E4M3, bf16, OnTensorCores>,
+        product_fp8_small_promoted_e4m3_e4m3_f32: <F8E4M3, F8E4M3, f32, Promoted>,
+        product_fp8_small_promoted_e4m3_e5m2_f32: <F8E4M3, F8E5M2, f32, Promoted>,
+        product_fp8_small_promoted_e5m2_e4m3_f32: <F8E5M2, F8E4M3, f32, Promoted>,
+        product_fp8_small_promoted_e4m3_e4m3_bf16: <F8E4M3, F8E4M3, bf16, Promoted>,
+        product_fp8_small_promoted_e4m3_e5m2_bf16: <F8E4M3, F8E5M2, bf16, Promoted>,
+        product_fp8_small_promoted_e5m2_e4m3_bf16: <F8E5M2, F8E4M3, bf16, Promoted>,
+    )
+)]
+pub fn product_fp8_small<L: Eight, R: Eight, C: OfC, A: Unscaled>(
+    map_a: TensorMap<L>,
+    map_b: TensorMap<R>,
+    map_c: TensorMap<C>,
+    _a: Global<L>,
+    _b: Global<R>,
+    c: Global<C>,
+    shape: Shape,
+    boxes: u32,
+) {
+    Small::<A>::product((map_a, map_b, map_c), shape.matrices(0, c, c, c).2, shape, boxes != 0, A::HERE);
+}
+
 /// The product of elements whose blocks of 128 k have scales: row-major, of each row of A, and of each
 /// [`COLUMNS_SCALED`] columns of B.
 #[kernel(
@@ -151,6 +184,7 @@ pub fn product_fp8_scaled<C: OfC>(
 pub const KERNELS: &[&[&str]] = &[
     <product_fp8_pair as simt::Instances>::NAMES,
     <product_fp8 as simt::Instances>::NAMES,
+    <product_fp8_small as simt::Instances>::NAMES,
     <product_fp8_scaled as simt::Instances>::NAMES,
 ];
 
@@ -160,6 +194,7 @@ pub mod launches {
 
     use super::*;
     use crate::Steps;
+    use crate::group::eight::Sizing;
     use crate::group::mapped_host;
     use crate::ladder::*;
     use simt::tensor_map::Described;
@@ -202,57 +237,63 @@ pub mod launches {
 
     type Args<L, R, C> = (TensorMap<L>, TensorMap<R>, TensorMap<C>, Global<L>, Global<R>, Global<C>, Shape, u32);
 
-    /// What a launch has beside its arguments: the machine, and the clusters that run at the same time.
-    type On<'a> = (&'a dyn Launcher, u32);
+    /// The tiles of a kernel, from the widest on.
+    #[doc(hidden)]
+    #[derive(Clone, Copy, PartialEq)]
+    pub enum Width {
+        Pair,
+        Middle,
+        Small,
+    }
+
+    /// The kernels' tiles, and the time that a column of them takes, as a multiple of the widest's. The ways of adding up
+    /// do not differ in size.
+    const KINDS: [(Width, Sizing, f64); 3] = [
+        (Width::Pair, Pair::<Promoted>::SIZING, 1.0),
+        (Width::Middle, Middle::<Promoted>::SIZING, 1.03),
+        (Width::Small, Small::<Promoted>::SIZING, 1.25),
+    ];
 
     /// A type of elements that is multiplied by another, with a product of type `C`.
     pub trait Times<R: Eight, C: OfC>: Eight {
-        /// Launches the product by pairs of blocks, or by single ones.
+        /// Launches the product by the kernel with tiles of such a width.
         ///
         /// # Errors
         /// Those of a launch; [`Failed::Unsuitable`] if products of these types have no scales.
         #[doc(hidden)]
-        fn launch(on: On<'_>, by_pairs: bool, adding: Adding, args: Args<Self, R, C>) -> Result;
-    }
-
-    /// `clusters` of blocks.
-    fn geometry(clusters: u32, blocks: u32, shared: u32) -> Geometry {
-        Geometry::linear(clusters * blocks, BLOCK).shared(shared).overlapping()
-    }
-
-    fn by_pairs(clusters: u32) -> Geometry {
-        geometry(clusters, BLOCKS, Pair::<Promoted>::SHARED_BYTES)
-    }
-
-    fn alone(clusters: u32) -> Geometry {
-        geometry(clusters, 1, Middle::<Promoted>::SHARED_BYTES)
+        fn launch(on: &dyn Launcher, by: (Width, Geometry), adding: Adding, args: Args<Self, R, C>) -> Result;
     }
 
     macro_rules! times {
         ($($L:ident $R:ident $C:ident: |$on:ident, $args:ident, $scales:ident| $scaled:expr;)*) => {$(
             impl Times<$R, $C> for $L {
                 fn launch(
-                    ($on, running): On<'_>,
-                    pairs: bool,
+                    $on: &dyn Launcher,
+                    (width, geometry): (Width, Geometry),
                     adding: Adding,
                     $args: Args<$L, $R, $C>,
                 ) -> Result {
-                    let (two, one) = (by_pairs(running), alone(running));
-                    match (adding, pairs) {
-                        (Adding::OnTensorCores, true) => {
-                            $on.launch(product_fp8_pair::<$L, $R, $C, OnTensorCores>::default(), two, $args)
+                    match (adding, width) {
+                        (Adding::OnTensorCores, Width::Pair) => {
+                            $on.launch(product_fp8_pair::<$L, $R, $C, OnTensorCores>::default(), geometry, $args)
                         }
-                        (Adding::OnTensorCores, false) => {
-                            $on.launch(product_fp8::<$L, $R, $C, OnTensorCores>::default(), one, $args)
+                        (Adding::OnTensorCores, Width::Middle) => {
+                            $on.launch(product_fp8::<$L, $R, $C, OnTensorCores>::default(), geometry, $args)
                         }
-                        (Adding::Promoted, true) => {
-                            $on.launch(product_fp8_pair::<$L, $R, $C, Promoted>::default(), two, $args)
+                        (Adding::OnTensorCores, Width::Small) => {
+                            $on.launch(product_fp8_small::<$L, $R, $C, OnTensorCores>::default(), geometry, $args)
                         }
-                        (Adding::Promoted, false) => {
-                            $on.launch(product_fp8::<$L, $R, $C, Promoted>::default(), one, $args)
+                        (Adding::Promoted, Width::Pair) => {
+                            $on.launch(product_fp8_pair::<$L, $R, $C, Promoted>::default(), geometry, $args)
+                        }
+                        (Adding::Promoted, Width::Middle) => {
+                            $on.launch(product_fp8::<$L, $R, $C, Promoted>::default(), geometry, $args)
+                        }
+                        (Adding::Promoted, Width::Small) => {
+                            $on.launch(product_fp8_small::<$L, $R, $C, Promoted>::default(), geometry, $args)
                         }
                         (Adding::Scaled { a, b }, _) => {
-                            let $scales = (two, a, b);
+                            let $scales = (geometry, a, b);
                             $scaled
                         }
                     }
@@ -262,9 +303,9 @@ pub mod launches {
         ($($C:ident)*) => {
             times! {$(
                 F8E4M3 F8E4M3 $C: |on, args, scales| {
-                    let ((a, b, c, of_a, of_b, of_c, shape, boxes), (two, for_a, for_b)) = (args, scales);
+                    let ((a, b, c, of_a, of_b, of_c, shape, boxes), (geometry, for_a, for_b)) = (args, scales);
                     let args = (a, b, c, of_a, of_b, of_c, shape, boxes, for_a, for_b);
-                    on.launch(product_fp8_scaled::<$C>::default(), two, args)
+                    on.launch(product_fp8_scaled::<$C>::default(), geometry, args)
                 };
                 F8E4M3 F8E5M2 $C: |on, args, _scales| no_scales();
                 F8E5M2 F8E4M3 $C: |on, args, _scales| no_scales();
@@ -279,7 +320,7 @@ pub mod launches {
 
     /// Why a device cannot run these products.
     pub fn refuses(ask: &Ask) -> Option<String> {
-        mapped_host::refuses("fp8", ask, Pair::<Promoted>::SHARED_BYTES)
+        mapped_host::refuses("fp8", ask, Pair::<Promoted>::SIZING.shared)
     }
 
     impl<L: Scalar, R: Scalar, C: Scalar> Lengths for Product<L, R, C> {
@@ -323,15 +364,15 @@ pub mod launches {
         }
     }
 
-    /// Whether pairs of blocks take no longer than single ones: by the columns of the tiles that each has in turn. A
-    /// narrow tile counts as half a wide one.
-    fn pairs_suit(shape: &Shape, sms: u32) -> bool {
-        let columns = |(wide, narrow): (u32, u32), clusters: u32, columns: u32| {
-            let (halves, clusters) = (2 * u64::from(wide) + u64::from(narrow), clusters.max(1));
-            halves.div_ceil(clusters.into()).max(2 * u64::from(wide.div_ceil(clusters))) * u64::from(columns)
-        };
-        let of_pairs = columns(Pair::<Promoted>::tiles(shape), sms / BLOCKS, COLUMNS);
-        of_pairs <= columns(Middle::<Promoted>::tiles(shape), sms, Middle::<Promoted>::COLUMNS)
+    /// The kernel that takes the least time. The one with scales has pairs alone.
+    fn choose(shape: &Shape, sms: u32, adding: Adding, by: Option<Width>, strides: [u32; 2]) -> (Width, Sizing) {
+        let (steps, astride) = (shape.k.div_ceil(DEPTH), strides.into_iter().any(mapped_host::is_astride));
+        let by = if matches!(adding, Adding::Scaled { .. }) { Some(Width::Pair) } else { by };
+        let suits = |(width, ..): &&(Width, Sizing, f64)| by.is_none_or(|by| by == *width);
+        let time = |(_, sizing, cost): &(Width, Sizing, f64)| sizing.tiling.time(shape, sms, steps, (*cost, astride));
+        let all = KINDS.iter().filter(suits);
+        let &(width, sizing, _) = all.min_by(|x, y| time(x).total_cmp(&time(y))).expect("there are kernels");
+        (width, sizing)
     }
 
     /// The product, ready to be run again and again.
@@ -339,10 +380,20 @@ pub mod launches {
     /// # Errors
     /// [`Failed::Unsuitable`] if the device is not one for it; [`Failed::Machine`] if there is no memory.
     pub fn sequence<L: Times<R, C>, R: Eight, C: OfC>(on: &dyn Launcher) -> Result<Sequence<Product<L, R, C>>> {
+        sequence_by(on, None, true)
+    }
+
+    /// [`sequence`] by tiles of one width, and without TMA for C unless `maps_c`: to compare them.
+    #[doc(hidden)]
+    pub fn sequence_by<L: Times<R, C>, R: Eight, C: OfC>(
+        on: &dyn Launcher,
+        by: Option<Width>,
+        maps_c: bool,
+    ) -> Result<Sequence<Product<L, R, C>>> {
         if let Some(why) = refuses(&Ask::of::<L>(on, 0)) {
             return Err(Failed::Unsuitable(why));
         }
-        crate::ladder::sequence(on, 0, |on: &dyn Launcher| {
+        crate::ladder::sequence(on, 0, move |on: &dyn Launcher| {
             // A row of zeros: an operand of a product that has none, of which all other rows are outside.
             let zeros = on.zeros::<u8>(16)?;
             Ok(Box::new(move |on, product: Product<L, R, C>| {
@@ -363,24 +414,19 @@ pub mod launches {
                 let (m, n, k) = (c.rows, c.columns, k.max(1));
                 let shape = Shape { m, n, k, batch: 1, a: nowhere, b: nowhere, c: steps(&c), alpha, beta };
                 let sms = on.device().multiprocessors;
-                // The kernel with scales has pairs alone.
-                let pairs = matches!(adding, Adding::Scaled { .. }) || pairs_suit(&shape, sms);
-                let (tiles, clusters, [rows_a, rows_b, rows_c]) = match pairs {
-                    true => (Pair::<Promoted>::tiles(&shape), sms / BLOCKS, Pair::<Promoted>::BOX_ROWS),
-                    false => (Middle::<Promoted>::tiles(&shape), sms, Middle::<Promoted>::BOX_ROWS),
-                };
+                let (width, Sizing { tiling, shared, box_rows: [rows_a, rows_b, rows_c] }) =
+                    choose(&shape, sms, adding, by, [of_a.2, of_b.2]);
                 let refused = || Failed::Unsuitable("TMA does not take matrices of these sizes".into());
                 let map_a = Described::of(of_a.0, of_a.1, of_a.2, rows_a).ok_or_else(refused)?;
                 let map_b = Described::of(of_b.0, of_b.1, of_b.2, rows_b).ok_or_else(refused)?;
-                // Boxes of 16 rows of elements of 16 bits.
-                let has_boxes = size_of::<C>() == 2 && beta == 0.0;
-                let map_c = if has_boxes { Described::of(c.data, [m, n], c.stride, rows_c) } else { None };
+                let map_c = if beta == 0.0 && maps_c { Described::of(c.data, [m, n], c.stride, rows_c) } else { None };
                 let boxes = map_c.is_some().into();
                 let map_c = map_c.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new))?;
                 let maps = (TensorMap::new(on.tensor_map(&map_a)?), TensorMap::new(on.tensor_map(&map_b)?));
                 let args = (maps.0, maps.1, map_c, of_a.0, of_b.0, c.data, shape, boxes);
-                let running = (tiles.0 + tiles.1).min(clusters.max(1));
-                L::launch((on, running), pairs, adding, args)
+                let blocks = tiling.running(&shape, sms) * tiling.blocks;
+                let geometry = Geometry::linear(blocks, BLOCK).shared(shared).overlapping();
+                L::launch(on, (width, geometry), adding, args)
             }))
         })
     }

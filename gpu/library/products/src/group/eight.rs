@@ -5,17 +5,19 @@ use super::super::{Output, Shape};
 #[cfg(not(target_os = "cuda"))]
 use super::mapped::STORED;
 use super::mapped::{Mapped, Role, Written};
-use super::ring::full;
 #[cfg(not(target_os = "cuda"))]
-use super::tiles::count;
+use super::mapped_host::Tiling;
+use super::ring::full;
 use super::tiles::{At, NARROW, Tiles};
-use super::{GROUP, Packed, ROWS};
+use super::{GROUP, ROWS};
 use core::marker::PhantomData;
 use rungs_common::ring::Place;
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{Along, Sums, Tile, multiply_add_scaled};
-use simt::{Eight, Global, bf16, bulk, thread};
+use simt::{Eight, Global, bulk, thread};
+
+pub use super::eight_put::OfC;
 
 /// K of a step: a factor belongs to the sums of so many products.
 pub const DEPTH: u32 = Tile::<simt::F8E4M3>::DEPTH;
@@ -23,45 +25,8 @@ pub const DEPTH: u32 = Tile::<simt::F8E4M3>::DEPTH;
 pub const COLUMNS_SCALED: u32 = 128;
 
 /// What fills the ring for elements of C of type `C`, and has boxes of C written.
-type Loads<C, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> = Mapped<C, Along, Along, SUMS, STAGES, BLOCKS>;
-
-/// A type of elements of C.
-pub trait OfC: Packed {
-    /// Writes a tile of C, whose first row and column are given: as boxes by TMA if `boxes`.
-    fn put<const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const N: usize>(
-        map: TensorMap<Self>,
-        c: Output<Self>,
-        at: (u32, u32),
-        sums: &[f32; N],
-        boxes: bool,
-    );
-}
-
-impl OfC for f32 {
-    #[inline(always)]
-    fn put<const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const N: usize>(
-        _: TensorMap<f32>,
-        c: Output<f32>,
-        (row, column): (u32, u32),
-        sums: &[f32; N],
-        _: bool,
-    ) {
-        <f32 as super::store::Stored>::store(c, row, column, &[*sums]);
-    }
-}
-
-impl OfC for bf16 {
-    #[inline(always)]
-    fn put<const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const N: usize>(
-        map: TensorMap<bf16>,
-        c: Output<bf16>,
-        at: (u32, u32),
-        sums: &[f32; N],
-        boxes: bool,
-    ) {
-        Loads::<bf16, SUMS, STAGES, BLOCKS>::put(map, c, at, sums, boxes);
-    }
-}
+pub(super) type Loads<C, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> =
+    Mapped<C, Along, Along, SUMS, STAGES, BLOCKS>;
 
 /// How products are added up.
 pub trait Adds: Copy {
@@ -138,6 +103,18 @@ impl Adds for Scaled {
     }
 }
 
+/// What the launch of a kernel depends on.
+#[cfg(not(target_os = "cuda"))]
+#[derive(Clone, Copy)]
+pub struct Sizing {
+    /// How C is divided.
+    pub tiling: Tiling,
+    /// Bytes of dynamic shared memory: the ring, and the boxes of C.
+    pub shared: u32,
+    /// Rows of a box of A, of B and of C.
+    pub box_rows: [u32; 3],
+}
+
 /// Blocks with tiles of C of 2·`SUMS` columns, `BLOCKS` of them to a cluster. The two groups have half of the rows
 /// each.
 pub struct Eights<A, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>(PhantomData<A>);
@@ -156,20 +133,13 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     pub const COLUMNS: u32 = 2 * SUMS as u32;
     /// Whether there are narrow tiles.
     const NARROW: bool = Loads::<f32, SUMS, STAGES, BLOCKS>::HAS_NARROW;
-    /// Bytes of dynamic shared memory: the ring, and the boxes of C.
+    /// What the host must know.
     #[cfg(not(target_os = "cuda"))]
-    pub const SHARED_BYTES: u32 =
-        Loads::<f32, SUMS, STAGES, BLOCKS>::RING.bytes() + Loads::<f32, SUMS, STAGES, BLOCKS>::BOXES_BYTES;
-    /// Rows of a box of A, of B and of C.
-    #[cfg(not(target_os = "cuda"))]
-    pub const BOX_ROWS: [u32; 3] = [ROWS, Loads::<f32, SUMS, STAGES, BLOCKS>::SHARE, STORED];
-
-    /// Tiles of C that are not narrow, and narrow ones; those of a cluster are counted as one.
-    #[cfg(not(target_os = "cuda"))]
-    pub fn tiles(shape: &Shape) -> (u32, u32) {
-        let (down, along, narrow) = count(shape, BLOCKS * ROWS, Self::COLUMNS, Self::NARROW);
-        (down * along, narrow)
-    }
+    pub const SIZING: Sizing = Sizing {
+        tiling: Tiling { blocks: BLOCKS, rows: ROWS, columns: Self::COLUMNS, narrow: Self::NARROW },
+        shared: Loads::<f32, SUMS, STAGES, BLOCKS>::RING.bytes() + Loads::<f32, SUMS, STAGES, BLOCKS>::BOXES_BYTES,
+        box_rows: [ROWS, Loads::<f32, SUMS, STAGES, BLOCKS>::SHARE, STORED],
+    };
 
     /// C = alpha·A·B + beta·C, where k is not 0. The map of C is used if `boxes`, and beta is 0 then.
     #[inline(always)]
@@ -188,9 +158,14 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     #[inline(always)]
     fn multiply<L: Eight, R: Eight, C: OfC>(map: TensorMap<C>, c: Output<C>, shape: Shape, boxes: bool, adds: A) {
         let (steps, mut place) = (Loads::<C, SUMS, STAGES, BLOCKS>::steps::<L>(&shape), Place::FIRST);
-        let (down, whole) = (thread::thread_idx_x() / 128 * GROUP, Loads::<C, SUMS, STAGES, BLOCKS>::RING.whole());
+        // As lane 0 has it, for the reason given at `Tiles::next_alike`.
+        let down = warp::shuffle(FULL, thread::thread_idx_x() / 128 * GROUP, 0);
+        let whole = Loads::<C, SUMS, STAGES, BLOCKS>::RING.whole();
         let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS, Self::COLUMNS, Self::NARROW);
-        while let Some(At { row, column, narrow }) = tiles.next() {
+        if boxes && thread::thread_idx_x() == 32 {
+            map.prefetch();
+        }
+        while let Some(At { row, column, narrow }) = tiles.next_alike() {
             let at = (row + down, column);
             // No wide tile follows a narrow one, as `Mapped::store` demands.
             if Self::NARROW && narrow {

@@ -8,7 +8,7 @@ use super::tiles::{At, NARROW, Tiles};
 use super::{BLOCK, FEW, GROUP, MANY, MULTIPLIERS, Packed, ROWS};
 use core::marker::PhantomData;
 use rungs_common::ring::Place;
-use simt::math::{to_bf16, to_f16};
+use simt::math::{to_bf16_pair, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile};
@@ -26,21 +26,22 @@ const _: () = assert!(BLOCK == MULTIPLIERS + 128, "one group copies");
 
 /// A type of elements of 16 bits.
 pub trait Half: Packed {
-    /// The bits of the nearest element to a sum.
-    fn nearest(sum: f32) -> u16;
+    /// The bits of the nearest elements to two sums, the first in the low half.
+    fn nearest_two(first: f32, second: f32) -> u32;
 }
 
 impl Half for bf16 {
     #[inline(always)]
-    fn nearest(sum: f32) -> u16 {
-        to_bf16(sum).to_bits()
+    fn nearest_two(first: f32, second: f32) -> u32 {
+        to_bf16_pair(first, second)
     }
 }
 
 impl Half for f16 {
     #[inline(always)]
-    fn nearest(sum: f32) -> u16 {
-        to_f16(sum).to_bits()
+    fn nearest_two(first: f32, second: f32) -> u32 {
+        let [first, second] = [first, second].map(|sum| to_f16(sum).to_bits() as u32);
+        first | second << 16
     }
 }
 

@@ -19,16 +19,24 @@ pub type Args<T> = (TensorMap<T>, TensorMap<T>, TensorMap<T>, Global<T>, Global<
 /// Makes the launches of the fallback.
 pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>;
 
+/// How C is divided among a kernel's blocks.
+#[derive(Clone, Copy)]
+pub struct Tiling {
+    /// Blocks of a cluster.
+    pub blocks: u32,
+    /// Rows of a block's tile of C.
+    pub rows: u32,
+    /// Columns of a tile.
+    pub columns: u32,
+    /// Whether there are narrow tiles.
+    pub narrow: bool,
+}
+
 /// A product by one kernel.
 #[derive(Clone, Copy)]
 pub struct Way<T> {
     launch: Multiply<T>,
-    /// Blocks of a cluster.
-    blocks: u32,
-    /// Rows and columns of a tile of C.
-    rows: u32,
-    columns: u32,
-    narrow: bool,
+    tiling: Tiling,
     /// Groups that take turns along K.
     turns: u32,
     shared: u32,
@@ -40,10 +48,7 @@ impl<T: Packed> Way<T> {
     pub fn of<P: Products<T>>(launch: Multiply<T>) -> Self {
         Self {
             launch,
-            blocks: P::BLOCKS,
-            rows: P::ROWS,
-            columns: P::COLUMNS,
-            narrow: P::NARROW,
+            tiling: Tiling { blocks: P::BLOCKS, rows: P::ROWS, columns: P::COLUMNS, narrow: P::NARROW },
             turns: P::TURNS,
             shared: P::SHARED_BYTES,
             box_rows: P::BOX_ROWS,
@@ -51,27 +56,39 @@ impl<T: Packed> Way<T> {
     }
 }
 
-impl<T> Way<T> {
+impl Tiling {
     /// Tiles of C that are not narrow, and narrow ones; those of a cluster are counted as one.
     fn tiles(&self, shape: &Shape) -> (u32, u32) {
         let (down, along, narrow) = tiles::count(shape, self.blocks * self.rows, self.columns, self.narrow);
         (down * along, narrow)
     }
 
-    /// Clusters that run, of at most `clusters` that are resident at the same time.
-    fn running(&self, shape: &Shape, clusters: u32) -> u32 {
+    /// Clusters that run on so many SMs.
+    pub fn running(&self, shape: &Shape, sms: u32) -> u32 {
         let (wide, narrow) = self.tiles(shape);
-        (wide + narrow).min(clusters)
+        (wide + narrow).min((sms / self.blocks).max(1))
     }
 
     /// Tiles that the cluster with the most of them has.
-    fn rounds(&self, shape: &Shape, clusters: u32) -> f64 {
-        let ((wide, narrow), clusters) = (self.tiles(shape), self.running(shape, clusters));
+    fn rounds(&self, shape: &Shape, sms: u32) -> f64 {
+        let ((wide, narrow), clusters) = (self.tiles(shape), self.running(shape, sms));
         let (first, share) = tiles::among(wide, narrow, clusters);
         let narrow = NARROW_COST * f64::from(narrow.div_ceil(share));
         let most = if first > 0 { wide / clusters } else { wide.div_ceil(clusters) };
         (f64::from(most) + narrow).max(wide.div_ceil(clusters).into())
     }
+
+    /// The time of a product with so many K steps, in those of a column of the widest tiles: `cost` times it for a
+    /// column of these. `astride`: whether rows of an operand begin elsewhere than lines of L2.
+    pub fn time(&self, shape: &Shape, sms: u32, steps: u32, (cost, astride): (f64, bool)) -> f64 {
+        let cost = if astride && self.blocks == 1 { cost * ASTRIDE } else { cost };
+        f64::from(self.columns) * (self.rounds(shape, sms) * cost * f64::from(steps) + STORE)
+    }
+}
+
+/// Whether rows that are so many bytes apart begin elsewhere than lines of L2.
+pub fn is_astride(bytes: u32) -> bool {
+    !bytes.is_multiple_of(LINE)
 }
 
 /// Kernels with tiles of one size.
@@ -105,11 +122,6 @@ const LINE: u32 = 128;
 /// The time that a narrow tile takes, as a multiple of that of the widest ones.
 const NARROW_COST: f64 = 0.5;
 
-/// Clusters that run at the same time.
-fn clusters(sms: u32, blocks: u32) -> u32 {
-    (sms / blocks).max(1)
-}
-
 impl<T: Packed> Kernels<T> {
     /// The kernels whose tiles take the least time, in rounds of a tile per SM. `astride`: whether rows of
     /// an operand begin elsewhere than lines of the cache.
@@ -117,11 +129,8 @@ impl<T: Packed> Kernels<T> {
         let time = |of: &&Width<T>| {
             // Tiles of all ways are of one size.
             let way = of.ways.as_flattened().iter().flatten().next().expect("a width has a way");
-            let &Way { blocks, columns, turns, .. } = way;
-            let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
-            let rounds = way.rounds(shape, clusters(sms, blocks)) * cost;
-            let steps = shape.k.div_ceil(Tile::<T>::DEPTH).div_ceil(turns);
-            f64::from(columns) * (rounds * f64::from(steps) + STORE)
+            let steps = shape.k.div_ceil(Tile::<T>::DEPTH).div_ceil(way.turns);
+            way.tiling.time(shape, sms, steps, (of.cost, astride))
         };
         self.widths.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
@@ -153,7 +162,7 @@ pub fn launches<T: Packed>(
             return Ok(());
         }
         let apart = |of: &View<T>| of.stride.wrapping_mul(size_of::<T>() as u32);
-        let astride = [&product.a, &product.b].iter().any(|of| !apart(of).is_multiple_of(LINE));
+        let astride = [&product.a, &product.b].iter().any(|of| is_astride(apart(of)));
         let width = kernels.choose(&shape, on.device().multiprocessors, astride);
         let way = width.ways[usize::from(product.a.transposed)][usize::from(product.b.transposed)];
         let all = way.filter(|_| shape.k > 0).and_then(|way| {
@@ -167,8 +176,8 @@ pub fn launches<T: Packed>(
             };
             return launches(on, asked);
         };
-        let running = way.running(&shape, clusters(on.device().multiprocessors, way.blocks));
-        let geometry = Geometry::linear(running * way.blocks, super::BLOCK).shared(way.shared).overlapping();
+        let running = way.tiling.running(&shape, on.device().multiprocessors);
+        let geometry = Geometry::linear(running * way.tiling.blocks, super::BLOCK).shared(way.shared).overlapping();
         for (number, three) in (0..).zip(all) {
             let map =
                 |of: Option<Described>| of.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new));

@@ -52,8 +52,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
                 }
                 warp::sync_warp(FULL); // all lanes may write
                 unroll::<4>(|q| {
-                    let bits = |e: usize| T::nearest(alpha * sums[32 * i + 8 * q + e]) as u32;
-                    let two = |e: usize| bits(e) | bits(e + 1) << 16;
+                    let sum = |e: usize| alpha * sums[32 * i + 8 * q + e];
+                    let two = |e: usize| T::nearest_two(sum(e), sum(e + 1));
                     let at = Tile::<T>::place(lane % STORED, (2 * q as u32 + lane / STORED) * T::PACK);
                     store_fragments(to.elements().slice(at, T::PACK), [two(0), two(2), two(4), two(6)]);
                 });

@@ -2,6 +2,7 @@
 //! differ in the parts that an element of A or B has, and so in how many products one product takes.
 
 pub(super) mod eight;
+mod eight_put;
 pub(super) mod held;
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod host;

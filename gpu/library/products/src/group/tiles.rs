@@ -2,6 +2,7 @@
 
 use super::super::{Shape, divide, in_groups};
 use super::ROWS;
+use simt::warp::{self, FULL};
 use simt::{cluster, thread};
 
 /// Columns of a narrow tile, the last of a row of wider ones: all that these leave, if that is no more.
@@ -92,5 +93,19 @@ impl Tiles {
             return Some(At { row: next_narrow * rows + self.row, column: along * columns, narrow: true });
         }
         None
+    }
+
+    /// [`Tiles::next`], as lane 0 has it: for all lanes of a warp. What a shuffle of one lane's value decides, ptxas
+    /// knows to be the same for the warp, and then keeps the stage and the descriptors in uniform registers. Otherwise
+    /// four values move from one kind of registers to the other between two products of `wgmma`.
+    #[inline(always)]
+    pub(super) fn next_alike(&mut self) -> Option<At> {
+        let next = self.next();
+        let (kind, At { row, column, .. }) = match next {
+            None => (0, At { row: 0, column: 0, narrow: false }),
+            Some(at) => (1 + at.narrow as u32, at),
+        };
+        let [kind, row, column] = [kind, row, column].map(|value| warp::shuffle(FULL, value, 0));
+        if kind > 0 { Some(At { row, column, narrow: kind > 1 }) } else { None }
     }
 }
