@@ -396,10 +396,10 @@ fn a_map_under_hostile_schedules() {
         let n = 12_289;
         let on = Seeing::new(4);
         let mut sequence = Sequence::<W>::new(&on, &with_map::<W>(n as usize));
-        for (which, by_map) in [(1, true), (8, false)] {
+        for which in [1, 8] {
             let (name, kind, _) = BY_MAPS[which];
-            let way = sequence.sort(name, &words::<W>(kind, n), SIGNED);
-            assert_eq!((way == Map, on.learned()), (by_map, true), "{name}");
+            sequence.sort(name, &words::<W>(kind, n), SIGNED);
+            assert!(on.learned(), "{name}");
         }
     }
     let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
