@@ -13,16 +13,16 @@
 //! they are sorted from the last digit in shared memory.
 //!
 //! **More keys.** A count of all digits costs too much where the keys spread. There the launches are those of
-//! `msd-skewed`, and six of its kernels are replaced. The histogram looks at a sample. If top bits do not spread it, and
-//! few of its keys are repetitions, the histogram learns a map as `learned` does, and counts by that if the map spreads
-//! other keys of a sample. It counts nothing if the sample is skewed beyond doubt. The starts decide if the sample did
-//! not. For an LSD sort the first partition counts all digits instead, the second one does the first pass, and the
-//! split of oversized buckets does the other passes: a persistent kernel whose blocks take the tiles of a pass by a
-//! ticket, and wait for its end before the next. The first pass needs no order kept, since equal keys are alike, so it
-//! is a partition; with one partition alone, the last launch does it, too. A digit in which no two keys differ needs no
-//! pass. If keys differ in one digit alone, the counts are the result: each value is written as often as it was
-//! counted. The split goes on until no bit is left, so the launch that tallies is not needed. For more than 2²⁵ keys,
-//! and for keys of 64 bits, there is no LSD sort: it would take longer than to split and to tally.
+//! `msd-skewed`, and six of its kernels are replaced. The histogram looks at a sample. If top bits do not spread it,
+//! and few of its keys are repetitions, the histogram learns a map as `learned` does, and counts by that if the map
+//! spreads more keys of a sample. It counts nothing if the sample is skewed beyond doubt. The starts decide if the
+//! sample did not. For an LSD sort the first partition counts all digits instead, the second one does the first pass,
+//! and the split of oversized buckets does the other passes: a persistent kernel whose blocks take the tiles of a pass
+//! by a ticket, and wait for its end before the next. The first pass needs no order kept, since equal keys are alike,
+//! so it is a partition; with one partition alone, the last launch does it, too. A digit in which no two keys differ
+//! needs no pass. If keys differ in one digit alone, the counts are the result: each value is written as often as it
+//! was counted. The split goes on until no bit is left, so the launch that tallies is not needed. For more than 2²⁵
+//! keys, and for keys of 64 bits, there is no LSD sort: it would take longer than to split and to tally.
 //!
 //! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. Where there is no
 //! choice of a map (2²⁰ to 2²¹ floats of either width, and from 2²⁷ on) the launches are those of `learned`.
@@ -267,8 +267,8 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block: spread over counters by their top bits; floats, and what crowds
-/// in few counters, between the least and the greatest key; what crowds still, from the last digit.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block: spread over counters by their top bits; floats, and what
+/// crowds in few counters, between the least and the greatest key; what crowds still, from the last digit.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,
