@@ -92,8 +92,8 @@ impl Worth {
         Self { digits: if from_last { 2 } else { 0 }, repeats, bucket: full + 2 * full.isqrt() + 2 }
     }
 
-    /// Whether the keys of a `sample`, in whose buckets by the top bits is what was `found`, are worth a map. `any`: one
-    /// of the keys. The counters of the sample are not zero behind that. `slots`: memory for [`SAMPLE`] keys.
+    /// Whether the keys of a `sample`, in whose buckets by the top bits is what was `found`, are worth a map. `any`:
+    /// one of the keys. The counters of the sample are not zero behind that. `slots`: memory for [`SAMPLE`] keys.
     #[inline(always)]
     #[track_caller]
     pub fn is_worth<W: Key>(self, sample: [W; EACH], found: Found, any: W, slots: Shared<W>) -> bool {

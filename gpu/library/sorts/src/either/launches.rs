@@ -14,7 +14,7 @@ use crate::learned::launches as learned;
 use crate::msd::{in_block_shared, tile_shared};
 use crate::msd_skewed::launches as msd_skewed;
 use crate::pass::PASS_SHARED;
-use rungs_common::keys::{self, DESCENDING, FLOAT, UNSIGNED};
+use rungs_common::keys::{self, UNSIGNED};
 use rungs_common::ladder::sort::{Keys, Sort};
 use rungs_common::ladder::*;
 use rungs_radix::r7_onesweep::{HISTOGRAM_SHARED, radix_onesweep_histogram};
@@ -57,11 +57,6 @@ const FLOATS: u32 = 1 << 20;
 
 /// From more keys than this on, the device may choose a learned map: there are two partitions.
 const BY_MAP: u32 = 1 << 21;
-
-/// Whether the keys of an order are floats.
-const fn is_float(order: u32) -> bool {
-    order & !DESCENDING == FLOAT
-}
 
 /// What a learned map takes to sort `n` keys, if floats go by it without a choice.
 fn for_floats<W: Key>(on: &dyn Launcher, n: u32) -> Result<Option<learned::Workspace>> {

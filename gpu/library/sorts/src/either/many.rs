@@ -181,7 +181,7 @@ pub const fn count_blocks(multiprocessors: u32) -> u32 {
 }
 
 /// Bytes per thread of spilled registers that are accepted for the look-ups in the map.
-const SPILLS: u32 = 32;
+const SPILLS: u32 = 48;
 
 /// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks. `counts`: of all
 /// digits, zero before and behind this. `passes`: the words of [`Passes`].

@@ -8,20 +8,21 @@
 //! the end of each phase. For so few keys that waiting is most of the time. On skewed keys `onesweep` is then faster:
 //! its time hardly depends on how keys are distributed. Both sorts begin with a count, so one count of all four digits
 //! serves both. Launches whose blocks exit at once are not free either: with three more of them a sort took 5 to 12 µs
-//! longer on an H200. Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many
-//! share a counter, sorted from the last digit in shared memory.
+//! longer on an H200. Keys that fit a block are one launch: they are spread over counters as a bucket is, by their top
+//! bits or, floats and keys of which many share a counter, between the least and the greatest key. If many still do,
+//! they are sorted from the last digit in shared memory.
 //!
 //! **More keys.** A count of all digits costs too much where the keys spread. There the launches are those of
-//! `msd-skewed`, and six of its kernels are replaced. The histogram looks at a sample. If top bits do not spread it, and
-//! few of its keys are repetitions, the histogram learns a map as `learned` does, and counts by that if the map spreads
-//! other keys of a sample. It counts nothing if the sample is skewed beyond doubt. The starts decide if the sample did
-//! not. For an LSD sort the first partition counts all digits instead, the second one does the first pass, and the
-//! split of oversized buckets does the other passes: a persistent kernel whose blocks take the tiles of a pass by a
-//! ticket, and wait for its end before the next. The first pass needs no order kept, since equal keys are alike, so it
-//! is a partition; with one partition alone, the last launch does it, too. A digit in which no two keys differ needs no
-//! pass. If keys differ in one digit alone, the counts are the result: each value is written as often as it was
-//! counted. The split goes on until no bit is left, so the launch that tallies is not needed. For more than 2²⁵ keys,
-//! and for keys of 64 bits, there is no LSD sort: it would take longer than to split and to tally.
+//! `msd-skewed`, and six of its kernels are replaced. The histogram looks at a sample. If top bits do not spread it,
+//! and few of its keys are repetitions, the histogram learns a map as `learned` does, and counts by that if the map
+//! spreads more keys of a sample. It counts nothing if the sample is skewed beyond doubt. The starts decide if the
+//! sample did not. For an LSD sort the first partition counts all digits instead, the second one does the first pass,
+//! and the split of oversized buckets does the other passes: a persistent kernel whose blocks take the tiles of a pass
+//! by a ticket, and wait for its end before the next. The first pass needs no order kept, since equal keys are alike,
+//! so it is a partition; with one partition alone, the last launch does it, too. A digit in which no two keys differ
+//! needs no pass. If keys differ in one digit alone, the counts are the result: each value is written as often as it
+//! was counted. The split goes on until no bit is left, so the launch that tallies is not needed. For more than 2²⁵
+//! keys, and for keys of 64 bits, there is no LSD sort: it would take longer than to split and to tally.
 //!
 //! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. Where there is no
 //! choice of a map (2²⁰ to 2²¹ floats of either width, and from 2²⁷ on) the launches are those of `learned`.
@@ -31,8 +32,8 @@
 //!
 //! **Cost.** 4 bytes per key to count. Then MSD 16 bytes per key: one partition, and the sort of the buckets; or LSD 32
 //! bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one block, 8 bytes per unsigned key;
-//! keys of which many share a counter are read once more, and moved in shared memory once per eight bits in which they
-//! differ.
+//! keys of which many share a counter are read once or twice more, and moved in shared memory once per eight bits in
+//! which they differ.
 //!
 //! For more than [`MOST`] keys seven launches, six with one partition, eight without LSD, whichever way is chosen. MSD
 //! moves the bytes that `msd-skewed` moves; a map takes the keys of a sample, up to 2¹⁹. LSD moves 4 bytes per key to
@@ -86,11 +87,12 @@ pub(crate) mod one_block;
 use super::digits::{BITS, DIGITS};
 use super::msd::{
     Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_cleared,
-    sort_in_block,
+    sort_in_block, sort_or_give_up,
 };
 use super::pass::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile};
 use super::steps::block_scan;
 use crowded::sort_crowded;
+use rungs_common::keys::{DESCENDING, FLOAT};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, warp};
 
@@ -265,7 +267,8 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; from the last digit if they crowd in few counters.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block: spread over counters by their top bits; floats, and what
+/// crowds in few counters, between the least and the greatest key; what crowds still, from the last digit.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,
@@ -283,8 +286,20 @@ pub fn radix_either_one_block<W: Key>(keys: Global<W>, order: u32) {
         }
         thread::sync_threads(); // all keys are words before any thread reads those of another
     }
-    if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
+    if !is_float(order) {
+        if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) == Outcome::Sorted {
+            return;
+        }
         thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted anew
+        clear_counters(THREADS);
+    }
+    if sort_or_give_up::<W, Mapped, false, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
+        thread::sync_threads(); // as before
         sort_crowded(keys, order);
     }
+}
+
+/// Whether the keys of an order are floats: their top bits do not spread them.
+const fn is_float(order: u32) -> bool {
+    order & !DESCENDING == FLOAT
 }

@@ -89,6 +89,17 @@ shared!(DIFFER: [u32; 2]);
 pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, shift: u32,
 ) -> Outcome {
+    sort_or_give_up::<W, M, SAME, SAME, THREADS>(input, output, order, start, end, shift)
+}
+
+/// [`sort_in_block`], but with `GIVE_UP` keys that are spread are given up too if a sample is crowded; they are
+/// untouched then.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const GIVE_UP: bool, const THREADS: u32>(
+    input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, shift: u32,
+) -> Outcome {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
     let (in_slots, words) = (const { slots(THREADS) }, const { words(THREADS) });
@@ -157,12 +168,12 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     };
 
     let mut crowded = false;
-    if SAME && w == SAMPLED_WARP && (t | 31) + THREADS < filled {
+    if GIVE_UP && w == SAMPLED_WARP && (t | 31) + THREADS < filled {
         let (word, _) = word_and_half(keys[1]);
         crowded = warp::ballot(warp::FULL, warp::shuffle(warp::FULL, word, 0) == word).count_ones() >= CROWD;
     }
     // The counters are zero before the first key is counted.
-    if SAME && thread::sync_threads_or(crowded) {
+    if GIVE_UP && thread::sync_threads_or(crowded) {
         // Atomics on few counters would wait for each other. Keys that are all equal are in order already.
         let (key, u) = (input.get(start), opaque(t));
         let mut differ = false;
