@@ -5,6 +5,7 @@ use rungs::engine::{DeviceChoice, Engine};
 use rungs::keys::KeyWord;
 use rungs::vec::DeviceVec;
 use rungs::vec::segments::SegmentPlaces;
+use rungs::vec::select::Combines;
 use rungs::{Error, Operation};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::segments::reduce::SegmentReduces;
@@ -129,6 +130,58 @@ fn reductions() {
     check_reduce(u64::from);
     check_reduce(|x| i64::from(x) - 9);
     check_reduce(|x| f64::from(x) - 9.0);
+}
+
+fn check_scan<T: Element + Scalar>(of: impl Fn(u32) -> T, operations: &[(Operation, T, fn(T, T) -> T)])
+where
+    u32: Combines<T>,
+{
+    let engine = Engine::open(DeviceChoice::Auto).unwrap();
+    // Three elements before the first segment and two behind the last.
+    for at in [offsets(&lens(&engine)), vec![3; 9], vec![0, 0, 5], vec![]] {
+        let n = at.last().map_or(7, |last| last + 2);
+        let data: Vec<T> = (0..n).map(|i| of(i.wrapping_mul(2_654_435_761) >> 27)).collect();
+        let input = DeviceVec::from_slice(&engine, &data).unwrap();
+        let offsets = DeviceVec::from_slice(&engine, &at).unwrap();
+        for &(operation, identity, combine) in operations {
+            let mut all = identity;
+            let running: Vec<[T; 2]> = data
+                .iter()
+                .enumerate()
+                .map(|(i, &x)| {
+                    let before = if at.contains(&(i as u32)) { identity } else { all };
+                    all = combine(before, x);
+                    [all, before]
+                })
+                .collect();
+            for exclusive in [false, true] {
+                let got = input.segmented_scan(&offsets, operation, exclusive).unwrap().to_vec().unwrap();
+                let want: Vec<T> = running.iter().map(|both| both[usize::from(exclusive)]).collect();
+                assert!(bits(&got) == bits(&want), "{operation:?} of {n} of {:?}, exclusive {exclusive}", T::DTYPE);
+            }
+        }
+    }
+}
+
+#[test]
+fn scans() {
+    check_scan(|x| x, &[(Operation::Sum, 0, u32::wrapping_add), (Operation::Min, u32::MAX, u32::min)]);
+    check_scan(|x| (x % 3) as f32 - 1.0, &[(Operation::Sum, 0.0, |a, b| a + b)]);
+    check_scan(|x| i64::from(x) - 9, &[(Operation::Max, i64::MIN, i64::max)]);
+}
+
+#[test]
+fn a_scan_refuses_wrong_offsets() {
+    let engine = Engine::open(DeviceChoice::Auto).unwrap();
+    let input = DeviceVec::from_slice(&engine, &[1u32; 5000]).unwrap();
+    for at in [vec![0, 7, 6], vec![4000, 3999, 5000], vec![0, 5001], vec![u32::MAX], vec![1, 5000, 4999, 5000]] {
+        let offsets = DeviceVec::from_slice(&engine, &at).unwrap();
+        let error = input.segmented_scan(&offsets, Operation::Sum, false).map(drop).unwrap_err();
+        assert!(matches!(&error, Error::Usage(why) if why.contains("must not descend")), "{at:?}: {error}");
+    }
+    let elsewhere = DeviceVec::from_slice(&Engine::simulator(), &[0u32, 5]).unwrap();
+    let error = input.segmented_scan(&elsewhere, Operation::Sum, false).map(drop).unwrap_err();
+    assert!(error.to_string().contains("same engine"), "{error}");
 }
 
 #[test]

@@ -35,6 +35,10 @@
 //! | [`Plan::run_lengths`] | input, output, lengths, count; a limit, or null | as sort |
 //! | [`Plan::reduce_by_key`] | keys, values, both outputs, count; a limit, or null | as sort |
 //! | [`Plan::scan_by_key`] | keys, values, output, which may be the values | as sort |
+//! | [`Plan::merge`] | two sorted inputs, output | as sort |
+//! | [`Plan::segmented_sort`], [`Plan::segmented_sort_descending`] | keys, in place, offsets | as sort |
+//! | [`Plan::segmented_reduce`] | input, offsets, an element of output per segment | as sort |
+//! | [`Plan::segmented_scan`] | input, offsets, output, which may be the input | as sort |
 //! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
 //!
 //! **Contexts, streams, memory.** On a GPU the engine is [`Engine::adopt`]'s, for a context of the caller's, or
@@ -67,16 +71,20 @@
 
 mod algorithms;
 mod arrays;
+mod merge;
 mod runs;
 mod scratch;
+mod segments;
 mod selections;
 
 #[cfg(test)]
 mod tests;
 
 pub use algorithms::{FirstPlace, Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
+pub use merge::Merge;
 pub use runs::{ReduceByKey, RunLengths, ScanByKey};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
+pub use segments::{SegmentedReduce, SegmentedScan, SegmentedSort};
 pub use selections::{Select, TopK, Unique};
 
 use crate::engine::Engine;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::vec::select::{Combines, SelectWord};
 use rungs_kernels::ladder::{Launcher, Launches, Lengths, expect_len, sequence};
 use rungs_kernels::selections::pass::Pass;
-use rungs_kernels::selections::runs::{Grouping, Views};
+use rungs_kernels::selections::runs::{CountsRuns, Grouping, Views};
 use simt::{Global, Scalar, launcher};
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -28,7 +28,7 @@ pub struct ScanByKey<K, V> {
 }
 
 /// The views of runs.
-pub struct Grouped<K, V>(Views<K, V>);
+pub struct Grouped<K, V>(pub(super) Views<K, V>);
 
 impl<K: Scalar, V: Scalar> Lengths for Grouped<K, V> {
     fn check(&self, n: u32) -> launcher::Result {
@@ -40,8 +40,8 @@ impl<K: Scalar, V: Scalar> Lengths for Grouped<K, V> {
 
 /// The views of a scan: keys, values, output.
 pub struct Scanned<K, V> {
-    views: (Global<K>, Global<V>, Global<V>),
-    exclusive: bool,
+    pub(super) views: (Global<K>, Global<V>, Global<V>),
+    pub(super) exclusive: bool,
 }
 
 impl<K: Scalar, V: Scalar> Lengths for Scanned<K, V> {

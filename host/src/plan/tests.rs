@@ -2,16 +2,19 @@
 //! tests/tests/plans.rs.
 
 use super::algorithms::Places;
+use super::runs::{Grouped, Scanned};
 use super::selections::Kept;
 use super::*;
 use crate::data::Element;
 use crate::engine::Buffer;
 use crate::keys::order_of;
 use crate::vec::choice;
+use rungs_kernels::ladder::segmented_sort::Segments;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::selections::operators::compose_u32;
 use rungs_kernels::selections::pass::{Pass, Views};
+use rungs_kernels::selections::runs;
 use rungs_kernels::{ladders, scan as scans};
 use simt::launcher::{Call, Device, Memory};
 use simt::{Geometry, Global, Pair, sim};
@@ -232,6 +235,117 @@ fn selections_only_launch_and_fill() {
             assert_eq!(output.download().unwrap()[..want.len()], want, "{pass:?}, n = {n}");
             input.write(&keys(n)).unwrap();
         }
+    }
+}
+
+/// By both passes: what a run of keys begins, its values, and its length.
+#[test]
+fn runs_are_combined_by_a_plan() {
+    let engine = Engine::simulator();
+    for n in [0, 1, 33, 2817, 12_289] {
+        let (few, values): (Vec<u32>, Vec<u64>) = keys(n).into_iter().map(|key| (key >> 30, u64::from(key))).unzip();
+        let (of_keys, of_values) = (engine.upload(&few).unwrap(), engine.upload(&values).unwrap());
+        let (unique, count) = (engine.alloc::<u32>(n as usize).unwrap(), engine.alloc::<u32>(1).unwrap());
+        let lengths = engine.alloc::<u32>(n as usize).unwrap();
+        let sums = engine.alloc::<u64>(n as usize).unwrap();
+        let all = of_keys.view().slice(0, 0);
+        let (mut firsts, mut want, mut lens, mut scan) = (vec![], vec![], vec![], vec![]);
+        let mut start = 0;
+        for run in few.chunk_by(|a, b| a == b) {
+            let of_run = &values[start..start + run.len()];
+            firsts.push(run[0]);
+            want.push(of_run.iter().sum::<u64>());
+            lens.push(run.len() as u32);
+            scan.extend(of_run.iter().scan(0, |sum, value| Some(std::mem::replace(sum, *sum + value))));
+            start += run.len();
+        }
+        for pass in [Pass::LookBack, Pass::LookAhead] {
+            let views = |results| {
+                let (keys, values, limit) = (of_keys.view(), of_values.view(), all);
+                runs::Views { keys, values, limit, unique: unique.view(), results, count: count.view() }
+            };
+            let check = || {
+                assert_eq!(count.download().unwrap(), [firsts.len() as u32], "{pass:?}, n = {n}");
+                assert_eq!(unique.download().unwrap()[..firsts.len()], firsts, "{pass:?}, n = {n}");
+            };
+            let plan = Plan::<ReduceByKey<u32, u64>>::reduce_by_key_by_pass(&engine, n, Operation::Sum, pass).unwrap();
+            check_captured("reduce by key", &plan, || Grouped(views(sums.view())));
+            check();
+            assert_eq!(sums.download().unwrap()[..firsts.len()], want, "{pass:?}, n = {n}");
+            let plan = Plan::<RunLengths<u32>>::run_lengths_by_pass(&engine, n, pass).unwrap();
+            unique.fill(0xA5).unwrap();
+            check_captured("run lengths", &plan, || {
+                let of = views(sums.view());
+                let (limit, results) = (of.limit, lengths.view());
+                Grouped(runs::Views {
+                    keys: of.keys,
+                    values: limit,
+                    limit,
+                    unique: of.unique,
+                    results,
+                    count: of.count,
+                })
+            });
+            check();
+            assert_eq!(lengths.download().unwrap()[..firsts.len()], lens, "{pass:?}, n = {n}");
+            let plan =
+                Plan::<ScanByKey<u32, u64>>::scan_by_key_by_pass(&engine, n, Operation::Sum, true, pass).unwrap();
+            let views = (of_keys.view(), of_values.view(), sums.view());
+            check_captured("scan by key", &plan, || Scanned { views, exclusive: true });
+            assert_eq!(sums.download().unwrap(), scan, "{pass:?}, n = {n}");
+        }
+    }
+}
+
+#[test]
+fn segments_are_treated_by_a_plan() {
+    let engine = Engine::simulator();
+    // Long segments are sorted by a cooperative launch, which this harness refuses.
+    for n in [0, 1, 5, 8191] {
+        // The first and the last segment are empty, and one in between.
+        let at = [0, 0, n / 3, n / 3, n / 2, n, n];
+        let offsets = engine.upload(&at).unwrap();
+        let (input, output) = (engine.upload(&keys(n)).unwrap(), engine.alloc::<u32>(n as usize).unwrap());
+        let (data, segments) = (keys(n), at.len() - 1);
+        let of = |pair: &[u32]| data[pair[0] as usize..pair[1] as usize].to_vec();
+        let plan = Plan::<SegmentedScan<u32>>::segmented_scan(&engine, n as usize, segments, Operation::Max, false);
+        check_captured("segmented scan", &plan.unwrap(), || segments::Elements {
+            input: input.view(),
+            offsets: offsets.view(),
+            output: output.view(),
+            exclusive: false,
+        });
+        let mut want = vec![];
+        for pair in at.windows(2) {
+            let mut most = 0;
+            want.extend(of(pair).into_iter().map(|x| {
+                most = most.max(x);
+                most
+            }));
+        }
+        assert_eq!(output.download().unwrap(), want, "n = {n}");
+        let results = engine.alloc::<u32>(segments).unwrap();
+        let plan = Plan::<SegmentedReduce<u32>>::segmented_reduce(&engine, n as usize, segments, Operation::Max);
+        check_captured("segmented reduction", &plan.unwrap(), || segments::Elements {
+            input: input.view(),
+            offsets: offsets.view(),
+            output: results.view(),
+            exclusive: false,
+        });
+        let want: Vec<u32> = at.windows(2).map(|pair| of(pair).into_iter().max().unwrap_or(0)).collect();
+        assert_eq!(results.download().unwrap(), want, "n = {n}");
+        let plan = Plan::<SegmentedSort<u32>>::segmented_sort(&engine, n as usize, segments).unwrap();
+        let order = order_of(u32::DTYPE);
+        check_captured("segmented sort", &plan, || {
+            input.write(&data).unwrap();
+            Segments { keys: input.view(), offsets: offsets.view(), order }
+        });
+        let sorted = |pair: &[u32]| {
+            let mut all = of(pair);
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(input.download().unwrap(), at.windows(2).flat_map(sorted).collect::<Vec<_>>(), "n = {n}");
     }
 }
 

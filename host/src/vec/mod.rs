@@ -24,13 +24,13 @@
 //! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
 //! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
 //! | `top_k`, `bottom_k`, `nth_element` | the same |
-//! | `segmented_sort`, `segmented_argsort`, `segmented_reduce` | the same |
+//! | `segmented_sort`, `segmented_argsort`, `segmented_reduce`, `segmented_scan` | the same |
 //! | `segmented_sort_with` | the same, with values of any [`Scalar`] |
 //! | `merge`, `merge_with`, `lower_bound`, `upper_bound`, `histogram`, `histogram_even` | the same |
 //! | `iota`, `adjacent_difference` | the same |
 //! | `fill`, `reverse`, `scatter`, copies, `slice`, `slice_mut` | any [`Scalar`] |
 //! | `product`, `arg_min`, `arg_max`, `min_max`, `scan_by_key` | the same |
-//! | `reduce_with`, `scan_with` | any [`Scalar`], by an operator of your own |
+//! | `reduce_with`, `scan_with`, `reduce_by_key_with` | any [`Scalar`], by an operator of your own |
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of

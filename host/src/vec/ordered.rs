@@ -29,6 +29,7 @@ use rungs_kernels::keys::Word;
 use rungs_kernels::ordered::bounds::bounds;
 use rungs_kernels::ordered::merge::{merge_keys, merge_pairs, merge_split, shared_bytes, tiles};
 use rungs_kernels::ordered::{BLOCK, moves};
+use simt::launcher::{self, Launcher};
 use simt::{Global, Kernel, Scalar};
 
 /// What a merge reads and writes: both keys, their order, the places where tiles begin, the result.
@@ -46,14 +47,14 @@ pub trait OrderedWord: KeyWord + Word {
     /// Launches the search for the places where tiles begin.
     ///
     /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    fn split(on: &Engine, keys: [Global<Self>; 2], order: u32, splits: Global<u32>) -> Result<()>;
+    /// Those of the launch.
+    fn split(on: &dyn Launcher, keys: [Global<Self>; 2], order: u32, splits: Global<u32>) -> launcher::Result;
 
     /// Launches a merge of keys.
     ///
     /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    fn merge(on: &Engine, geometry: Geometry, args: Merge<Self>) -> Result<()>;
+    /// Those of the launch.
+    fn merge(on: &dyn Launcher, geometry: Geometry, args: Merge<Self>) -> launcher::Result;
 
     /// Launches a merge of keys with values.
     ///
@@ -72,11 +73,13 @@ macro_rules! words {
     ($($W:ty),*) => {$(
         #[rustfmt::skip]
         impl OrderedWord for $W {
-            fn split(on: &Engine, [a, b]: [Global<Self>; 2], order: u32, splits: Global<u32>) -> Result<()> {
+            fn split(
+                on: &dyn Launcher, [a, b]: [Global<Self>; 2], order: u32, splits: Global<u32>,
+            ) -> launcher::Result {
                 on.launch(merge_split::<$W>::default(), moves::geometry(splits.len()), (a, b, order, splits))
             }
 
-            fn merge(on: &Engine, geometry: Geometry, args: Merge<Self>) -> Result<()> {
+            fn merge(on: &dyn Launcher, geometry: Geometry, args: Merge<Self>) -> launcher::Result {
                 on.launch(merge_keys::<$W>::default(), geometry, args)
             }
 
@@ -124,7 +127,7 @@ where
     pub fn merge(&self, other: &Self) -> Result<Self> {
         let output = self.room_for_both(other)?;
         let (_splits, args) = self.start_merge(other, &output)?;
-        T::Word::merge(&self.engine, merge_geometry::<T>(&output, false), args)?;
+        T::Word::merge(&self.engine, merge_geometry::<T>(output.len, false), args)?;
         Ok(output)
     }
 
@@ -150,7 +153,7 @@ where
         let all = DeviceVec::uninit(&self.engine, output.len())?;
         let (_splits, args) = self.start_merge(other, &output)?;
         let views = [values.view(), other_values.view(), all.view()];
-        T::Word::merge_with(&self.engine, merge_geometry::<T>(&output, true), args, views)?;
+        T::Word::merge_with(&self.engine, merge_geometry::<T>(output.len, true), args, views)?;
         Ok((output, all))
     }
 
@@ -194,8 +197,9 @@ where
     }
 }
 
-fn merge_geometry<T: Element>(output: &DeviceVec<T>, pairs: bool) -> Geometry {
-    Geometry::linear(tiles(output.len as u32), BLOCK).shared(shared_bytes::<T>(pairs))
+/// The geometry of a merge to so many elements.
+pub(crate) fn merge_geometry<T>(n: usize, pairs: bool) -> Geometry {
+    Geometry::linear(tiles(n as u32), BLOCK).shared(shared_bytes::<T>(pairs))
 }
 
 impl<T: Scalar> DeviceVec<T> {

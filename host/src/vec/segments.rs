@@ -21,9 +21,11 @@
 //! there are segments. Offsets stay on the device and are not looked at by the host. Segments may be empty. Elements
 //! before the first offset or behind the last one stay as they are. An offset beyond the end counts as the end. Offsets
 //! must not descend: if they do, what is in the elements afterwards is unspecified, but nothing else is written.
+//! [`DeviceVec::segmented_scan`] differs: wrong offsets are an error.
 
 use super::DeviceVec;
 use super::places;
+use super::select::Combines;
 use crate::Operation;
 use crate::data::Element;
 use crate::error::{Error, Result};
@@ -32,7 +34,10 @@ use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
 use rungs_kernels::places::{geometry, places_halves, places_own};
 use rungs_kernels::segments::by_length::launches::RUNG;
+use rungs_kernels::segments::numbers::launches as numbers;
 use rungs_kernels::segments::reduce::SegmentReduces;
+use rungs_kernels::selections::runs::Grouping;
+use simt::launcher::Launcher;
 use simt::{Global, Scalar};
 
 /// A word whose places can be sorted within segments.
@@ -200,6 +205,49 @@ impl<T: SegmentReduces> DeviceVec<T> {
         self.same_engine(offsets, "offsets")?;
         let output = Self::uninit(&self.engine, offsets.len().saturating_sub(1))?;
         T::segmented_reduce(&self.engine, operation, self.view(), offsets.view(), output.view())?;
+        Ok(output)
+    }
+}
+
+impl<T: Scalar> DeviceVec<T>
+where
+    u32: Combines<T>,
+{
+    /// Running sums, minima or maxima inside each segment; with `exclusive`, each leaves its own element out, and the
+    /// first of a segment is the operation's identity. Elements before the first offset are a segment of their own, and
+    /// so are those behind the last one. The last bits of a sum of floats may differ from call to call. The call waits
+    /// for the result: only then does the host know whether the offsets were right.
+    ///
+    /// ```
+    /// use rungs::Operation;
+    /// use rungs::engine::Engine;
+    /// use rungs::vec::DeviceVec;
+    ///
+    /// # fn main() -> rungs::Result<()> {
+    /// let engine = Engine::simulator();
+    /// let offsets = DeviceVec::from_slice(&engine, &[0u32, 2, 2, 5])?;
+    /// let scores = DeviceVec::from_slice(&engine, &[0.25f32, 0.75, 0.5, 0.125, 0.625])?;
+    /// let running = scores.segmented_scan(&offsets, Operation::Sum, false)?;
+    /// assert_eq!(running.to_vec()?, [0.25, 1.0, 0.5, 0.625, 1.25]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if offsets descend, lie beyond the end, or are on another engine; otherwise as for
+    /// [`DeviceVec::sort`]; [`Error::OutOfMemory`] also if the result does not fit.
+    pub fn segmented_scan(&self, offsets: &DeviceVec<u32>, operation: Operation, exclusive: bool) -> Result<Self> {
+        self.same_engine(offsets, "offsets")?;
+        let (n, on): (u32, &dyn Launcher) = (self.len() as u32, &self.engine);
+        let output = Self::uninit(&self.engine, self.len())?;
+        let (numbers, broken) = (on.scratch::<u32>(n)?, DeviceVec::<u32>::uninit(&self.engine, 1)?);
+        numbers::number(on, offsets.view(), numbers.view(), broken.view())?;
+        let views = (numbers.view(), self.view(), output.view());
+        u32::scan_by_key(on, &Grouping::new(on, n)?, operation, views, exclusive)?;
+        if broken.to_vec()? != [0] {
+            let why = format!("offsets of segments must not descend, nor lie beyond the end, which is {n}");
+            return Err(Error::Usage(why));
+        }
         Ok(output)
     }
 }

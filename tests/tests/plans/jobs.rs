@@ -4,7 +4,8 @@ use libtest_mimic::Failed;
 use rungs::Operation;
 use rungs::data::Element;
 use rungs::engine::Engine;
-use rungs::plan::{Plan, Unique};
+use rungs::plan::{Merge, Plan, ReduceByKey, RunLengths, ScanByKey, SegmentedScan, Unique};
+use rungs::vec::ordered::OrderedWord;
 use rungs_kernels::histogram::MAX_BINS;
 use rungs_kernels::order::{Less, LowHalfDown};
 use rungs_kernels::selections::operators::compose_u32;
@@ -262,6 +263,100 @@ macro_rules! selections {
     )*};
 }
 
+/// Runs of keys: their lengths, sums of their values, and scans inside them; and segments, which are runs too.
+macro_rules! runs {
+    ($jobs:ident, $engine:ident, $n:ident, $($K:ty, $V:ty;)*) => {$(
+        let keys = move |seed| words($n, seed).map(|word| <$K>::from_pattern(word >> 62)).collect::<Vec<$K>>();
+        let values = move |seed| words($n, seed + 9).map(|word| word as $V).collect::<Vec<$V>>();
+        let prefix = move |results: &[u8], size: usize| {
+            // Behind the results the output stays as it was.
+            let mut array = Array { before: vec![POISON; size * $n], after: results.to_vec() };
+            array.after.resize(size * $n, POISON);
+            array
+        };
+        let runs = move |seed| {
+            let (keys, values): (Vec<$K>, Vec<$V>) = (keys(seed), values(seed));
+            let (mut firsts, mut lengths, mut sums, mut running) = (vec![], vec![], vec![], vec![]);
+            for run in keys.chunk_by(|a, b| a.to_word() == b.to_word()) {
+                let (mut sum, start): ($V, usize) = (0, running.len());
+                for value in &values[start..start + run.len()] {
+                    running.push(sum);
+                    sum = sum.wrapping_add(*value);
+                }
+                firsts.push(run[0]);
+                lengths.push(run.len() as u32);
+                sums.push(sum);
+            }
+            (keys, values, firsts, lengths, sums, running)
+        };
+        let plan = Plan::<RunLengths<$K>>::run_lengths($engine, $n)?;
+        $jobs.push(Job {
+            what: format!("lengths of runs of {} {}", $n, stringify!($K)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, a, scratch, bytes| unsafe {
+                plan.run(stream, a[0].cast(), ptr::null(), a[1].cast(), a[2].cast(), a[3].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let (keys, _, firsts, lengths, ..) = runs(seed);
+                let count = Array::output(&[firsts.len() as u32]);
+                let unique = prefix(bytemuck::cast_slice(&firsts), size_of::<$K>());
+                let lengths = prefix(bytemuck::cast_slice(&lengths), size_of::<u32>());
+                vec![Array::input(&keys), unique, lengths, count]
+            }),
+        });
+        let plan = Plan::<ReduceByKey<$K, $V>>::reduce_by_key($engine, $n, Operation::Sum)?;
+        $jobs.push(Job {
+            what: format!("sums of {} {} by {}", $n, stringify!($V), stringify!($K)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, a, scratch, bytes| unsafe {
+                let (keys, values, limit) = (a[0].cast(), a[1].cast(), ptr::null());
+                plan.run(stream, keys, values, limit, a[2].cast(), a[3].cast(), a[4].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let (keys, values, firsts, _, sums, _) = runs(seed);
+                let count = Array::output(&[firsts.len() as u32]);
+                let unique = prefix(bytemuck::cast_slice(&firsts), size_of::<$K>());
+                let sums = prefix(bytemuck::cast_slice(&sums), size_of::<$V>());
+                vec![Array::input(&keys), Array::input(&values), unique, sums, count]
+            }),
+        });
+        let plan = Plan::<ScanByKey<$K, $V>>::scan_by_key($engine, $n, Operation::Sum, true)?;
+        $jobs.push(Job {
+            what: format!("scan of {} {} by {}", $n, stringify!($V), stringify!($K)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, a, scratch, bytes| unsafe {
+                plan.run(stream, a[0].cast(), a[1].cast(), a[2].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let (keys, values, .., running) = runs(seed);
+                vec![Array::input(&keys), Array::input(&values), Array::output(&running)]
+            }),
+        });
+        // Segments: one of everything, and an empty one behind it.
+        let plan = Plan::<SegmentedScan<$V>>::segmented_scan($engine, $n, 2, Operation::Sum, false)?;
+        $jobs.push(Job {
+            what: format!("scan of segments of {} {}", $n, stringify!($V)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, a, scratch, bytes| unsafe {
+                plan.run(stream, a[0].cast(), a[1].cast(), a[2].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let (values, mut sum) = (values(seed), 0);
+                let step = |&value: &$V| {
+                    sum = value.wrapping_add(sum);
+                    sum
+                };
+                let running: Vec<$V> = values.iter().map(step).collect();
+                vec![Array::input(&values), Array::input(&[0, $n as u32, $n as u32]), Array::output(&running)]
+            }),
+        });
+    )*};
+}
+
 macro_rules! histogram {
     ($jobs:ident, $engine:ident, $n:ident, $($K:ty, $bins:expr, $range:expr;)*) => {$(
         let plan = Plan::histogram($engine, $n, $bins)?;
@@ -353,6 +448,30 @@ fn compositions(jobs: &mut Vec<Job>, engine: &Engine, n: usize) -> Result<(), Fa
     Ok(())
 }
 
+/// A merge of a third of the elements with the others.
+fn merges<T: Element<Word: OrderedWord>>(jobs: &mut Vec<Job>, engine: &Engine, n: usize) -> Result<(), Failed> {
+    let plan = Plan::<Merge<T>>::merge(engine, n / 3, n - n / 3)?;
+    jobs.push(Job {
+        what: format!("merge of {n} {:?}", T::DTYPE),
+        scratch_bytes: plan.scratch_bytes(),
+        // SAFETY: the harness has the arrays that a job asks for.
+        run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+            plan.run(stream, arrays[0].cast(), arrays[1].cast(), arrays[2].cast(), scratch, bytes)
+        }),
+        arrays: Box::new(move |seed| {
+            let mut all = keys::<T>(n, seed);
+            let (few, many) = all.split_at_mut(n / 3);
+            for half in [&mut *few, &mut *many] {
+                half.sort_by_key(|key| key.to_word());
+            }
+            let inputs = [Array::input(few), Array::input(many)];
+            all.sort_by_key(|key| key.to_word());
+            inputs.into_iter().chain([Array::output(&all)]).collect()
+        }),
+    });
+    Ok(())
+}
+
 /// Every plan for `n` elements.
 pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
     let mut jobs = vec![];
@@ -373,6 +492,9 @@ pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
     }
     selections!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
     places!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
+    runs!(jobs, engine, n, u32, i32; f64, u64;);
+    merges::<f32>(&mut jobs, engine, n)?;
+    merges::<i64>(&mut jobs, engine, n)?;
     compositions(&mut jobs, engine, n)?;
     histogram! { jobs, engine, n,
         u8, 256, 256;

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | [`by_length`] | sorts each segment, with values or without |
 //! | [`reduce`](mod@reduce) | combines the elements of each segment |
+//! | [`numbers`] | writes the number of each element's segment, for what runs by key |
 //!
 //! Offsets beyond the end count as the end, and a segment that would end before it begins is empty. Where offsets
 //! descend, segments overlap: what is in the elements afterwards is then unspecified, but nothing else is written.
@@ -18,6 +19,7 @@
 extern crate std;
 
 pub mod by_length;
+pub mod numbers;
 pub mod reduce;
 mod segment;
 

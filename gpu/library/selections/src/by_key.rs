@@ -13,7 +13,8 @@
 //!
 //! **Bottleneck.** Shared memory: each element passes through it, because threads take consecutive elements; ITEMS is
 //! odd, so that they meet in no bank. On an H100, times CUB's: 1.4 at 2¹⁶ keys, 1.0 to 1.15 at 2²⁰, 0.74 to 0.90 at
-//! 2²⁴, 0.66 to 0.87 at 2²⁸. So many keys run by [`crate::look_ahead::runs`] where the device can.
+//! 2²⁴, 0.66 to 0.87 at 2²⁸. So sums and lengths among many keys run by [`crate::look_ahead::runs`] where the device
+//! can.
 //!
 //! **Cost.** One read of each key and value, one write of each run's key and result; a state of two words, or three for
 //! values of 8 bytes, per tile; 5 barriers per tile; one launch, and the clearing of the states before it.
@@ -50,6 +51,12 @@ const _: () = assert!(NUMBER < WORDS && WORDS.is_multiple_of(2));
 /// Bytes that ptxas may spill: it keeps to 80 registers, so that three blocks share an SM. 20 are minima and maxima of
 /// `f64` by keys of 8 bytes for compute capability 9.0; others are 4 at most.
 const MAX_SPILLS: u32 = 20;
+
+/// The same for an operator that needs so many for other kernels.
+#[doc(hidden)]
+pub const fn spills_with(others: u32) -> u32 {
+    if others > MAX_SPILLS { others } else { MAX_SPILLS }
+}
 
 /// Tiles of `n` elements.
 const fn tiles(n: u32) -> u32 {

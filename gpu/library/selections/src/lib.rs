@@ -28,6 +28,8 @@ extern crate std;
 pub mod by_key;
 pub mod compact;
 pub mod kernels;
+// Its kernels are of compute capability 9.0.
+#[cfg(any(sm_90, not(target_os = "cuda")))]
 pub mod look_ahead;
 pub mod look_back;
 pub mod operators;

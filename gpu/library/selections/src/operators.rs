@@ -67,7 +67,8 @@ pub const MAX_SPILLS: u32 = 128;
 /// ```
 ///
 /// The host then writes `x.scan_with(last::Kernels, false)`, `x.reduce_with(last::Kernels)` or
-/// `keys.reduce_by_key_with(&x, last::Kernels)`, with `x` and `keys` each a `rungs::vec::DeviceVec`. In the PTX the kernels' names begin with the module's.
+/// `keys.reduce_by_key_with(&x, last::Kernels)`, with `x` and `keys` each a `rungs::vec::DeviceVec`. In the PTX the
+/// kernels' names begin with the module's.
 ///
 /// `operator_kernels!(pub mod last: <u32, LastSet>, max_spills = 256);` accepts more spilled bytes than
 /// [`MAX_SPILLS`](crate::operators::MAX_SPILLS).
@@ -86,6 +87,8 @@ macro_rules! operator_kernels {
         $vis mod $name {
             #[allow(unused_imports)]
             use super::*;
+            #[cfg(any(sm_90, not(target_os = "cuda")))]
+            use $crate::look_ahead::BLOCK as AHEAD;
             use $crate::operators::Operator as IsOperator;
             use simt::{Global, Scalar};
 
@@ -123,8 +126,9 @@ macro_rules! operator_kernels {
                 $crate::scan::scan_ahead::<T, O>(input, output, workspace, exclusive)
             }
 
-            $crate::operator_by_key!($name, $T, $O, $spills, u32, reduce_by_u32, reduce_by_u32_ahead);
-            $crate::operator_by_key!($name, $T, $O, $spills, u64, reduce_by_u64, reduce_by_u64_ahead);
+            const BACK_SPILLS: u32 = $crate::by_key::spills_with($spills);
+            $crate::operator_by_key!($name, $T, $O, $spills, BACK_SPILLS, u32, reduce_by_u32, reduce_by_u32_ahead);
+            $crate::operator_by_key!($name, $T, $O, $spills, BACK_SPILLS, u64, reduce_by_u64, reduce_by_u64_ahead);
 
             /// The kernels of this module.
             #[cfg(not(target_os = "cuda"))]
@@ -162,9 +166,9 @@ macro_rules! operator_kernels {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! operator_by_key {
-    ($name:ident, $T:ty, $O:ty, $spills:expr, $K:ty, $back:ident, $ahead:ident) => {
+    ($name:ident, $T:ty, $O:ty, $spills:expr, $back_spills:expr, $K:ty, $back:ident, $ahead:ident) => {
         #[doc = concat!("Combines the values of each run of equal keys by ", stringify!($O), ".")]
-        #[simt::kernel(max_threads = $crate::BLOCK, max_spills = $spills, instance($name: <$K, $T, $O>))]
+        #[simt::kernel(max_threads = $crate::BLOCK, max_spills = $back_spills, instance($name: <$K, $T, $O>))]
         pub fn $back<K: Scalar, T: Scalar, O: IsOperator<T>>(
             keys: Global<K>,
             values: Global<T>,
@@ -177,11 +181,8 @@ macro_rules! operator_by_key {
             $crate::by_key::reduce::<K, T, O>(keys, values, limit, (unique, sums, count), workspace)
         }
 
-        #[doc = concat!("The same on compute capability 9.0.")]
-        #[simt::kernel(
-            sm_90, max_threads = $crate::look_ahead::BLOCK, min_blocks = 1, max_spills = $spills,
-            instance($name: <$K, $T, $O>),
-        )]
+        /// The same on compute capability 9.0.
+        #[simt::kernel(sm_90, max_threads = AHEAD, min_blocks = 1, max_spills = $spills, instance($name: <$K, $T, $O>))]
         pub fn $ahead<K: Scalar, T: Scalar, O: IsOperator<T>>(
             keys: Global<K>,
             values: Global<T>,
@@ -244,7 +245,7 @@ pub mod launches {
             scratch: &Grouping<K, Self::Element>,
             views: Views<K, Self::Element>,
         ) -> Result {
-            scratch.reduce(on, (Self::Back::default(), Self::Ahead::default()), views)
+            scratch.reduce::<Self::Element, _, _>(on, (Self::Back::default(), Self::Ahead::default()), views)
         }
     }
 

@@ -82,6 +82,12 @@ impl Either {
         self.is_ready.set(pass == Pass::LookAhead);
         Ok((pass, self.geometries[pass as usize], self.workspace.view()))
     }
+
+    /// The geometry and the workspace, ready for looking back.
+    pub(crate) fn for_look_back(&self, on: &dyn Launcher) -> Result<(Geometry, Global<u64>)> {
+        // A place where nothing can look ahead.
+        self.ready(on, &[1]).map(|(_, geometry, workspace)| (geometry, workspace))
+    }
 }
 
 /// Where a view begins, for [`Either::ready`].
@@ -155,9 +161,7 @@ impl<T: Scalar> Selection<T> {
     /// # Errors
     /// [`Failed::Machine`](simt::launcher::Failed::Machine) if the memory cannot be cleared.
     pub fn for_look_back(&self, on: &dyn Launcher) -> Result<(Geometry, Global<u64>)> {
-        // A place where nothing can be ahead.
-        let (_, geometry, workspace) = self.either.ready(on, &[1])?;
-        Ok((geometry, workspace))
+        self.either.for_look_back(on)
     }
 }
 

@@ -63,53 +63,66 @@ impl<K: Scalar, V: Scalar> Grouping<K, V> {
         Ok(Self { either, types: PhantomData })
     }
 
-    /// Launches one of two kernels, for looking back and ahead, with views that begin at `places`.
-    fn launch<B: Kernel, A: Kernel<Args = B::Args>>(
-        &self,
-        on: &dyn Launcher,
-        (look_back, look_ahead): (B, A),
-        places: &[usize],
-        args: impl FnOnce(Global<u64>) -> B::Args,
-    ) -> Result {
-        let (pass, geometry, workspace) = self.either.ready(on, places)?;
+    /// Launches one of two kernels that combine values by key; the one that looks ahead takes them as words of their
+    /// size.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    pub fn reduce<W, B, A>(&self, on: &dyn Launcher, (look_back, look_ahead): (B, A), v: Views<K, V>) -> Result
+    where
+        W: Scalar,
+        B: Kernel<Args = ReduceArgs<K, V>>,
+        A: Kernel<Args = ReduceArgs<K, W>>,
+    {
+        let places = [place_of(v.keys), place_of(v.values), place_of(v.unique), place_of(v.results)];
+        let (pass, geometry, states) = self.either.ready(on, &places)?;
         match pass {
-            Pass::LookBack => on.launch(look_back, geometry, args(workspace)),
-            Pass::LookAhead => on.launch(look_ahead, geometry, args(workspace)),
+            Pass::LookBack => on.launch(look_back, geometry, v.args(states)),
+            Pass::LookAhead => on.launch(look_ahead, geometry, v.words::<W>().args(states)),
         }
     }
 
-    /// Launches one of two kernels that combine values by key.
+    /// Launches one of two kernels that scan values inside runs of keys, likewise; `output` may be `values`.
     ///
     /// # Errors
     /// Those of the launch.
-    pub fn reduce<B, A>(&self, on: &dyn Launcher, kernels: (B, A), v: Views<K, V>) -> Result
-    where
-        B: Kernel<Args = ReduceArgs<K, V>>,
-        A: Kernel<Args = ReduceArgs<K, V>>,
-    {
-        let places = [place_of(v.keys), place_of(v.values), place_of(v.unique), place_of(v.results)];
-        self.launch(on, kernels, &places, |workspace| {
-            (v.keys, v.values, v.limit, v.unique, v.results, v.count, workspace)
-        })
-    }
-
-    /// Launches one of two kernels that scan values inside runs of keys; `output` may be `values`.
-    ///
-    /// # Errors
-    /// Those of the launch.
-    pub fn scan<B, A>(
+    pub fn scan<W, B, A>(
         &self,
         on: &dyn Launcher,
-        kernels: (B, A),
+        (look_back, look_ahead): (B, A),
         (keys, values, output): (Global<K>, Global<V>, Global<V>),
         is_exclusive: bool,
     ) -> Result
     where
+        W: Scalar,
         B: Kernel<Args = ScanArgs<K, V>>,
-        A: Kernel<Args = ScanArgs<K, V>>,
+        A: Kernel<Args = ScanArgs<K, W>>,
     {
         let places = [place_of(keys), place_of(values), place_of(output)];
-        self.launch(on, kernels, &places, |workspace| (keys, values, output, workspace, is_exclusive as u32))
+        let ((pass, geometry, states), exclusive) = (self.either.ready(on, &places)?, is_exclusive as u32);
+        match pass {
+            Pass::LookBack => on.launch(look_back, geometry, (keys, values, output, states, exclusive)),
+            Pass::LookAhead => on.launch(look_ahead, geometry, (keys, values.cast(), output.cast(), states, exclusive)),
+        }
+    }
+
+    /// Launches a kernel that looks back.
+    fn look_back<B: Kernel>(&self, on: &dyn Launcher, kernel: B, args: impl FnOnce(Global<u64>) -> B::Args) -> Result {
+        let (geometry, workspace) = self.either.for_look_back(on)?;
+        on.launch(kernel, geometry, args(workspace))
+    }
+}
+
+impl<K: Scalar, V: Scalar> Views<K, V> {
+    /// The arguments of a kernel that combines.
+    fn args(self, workspace: Global<u64>) -> ReduceArgs<K, V> {
+        (self.keys, self.values, self.limit, self.unique, self.results, self.count, workspace)
+    }
+
+    /// The values as words of their size.
+    fn words<W: Scalar>(self) -> Views<K, W> {
+        let Self { keys, values, limit, unique, results, count } = self;
+        Views { keys, values: values.cast(), limit, unique, results: results.cast(), count }
     }
 }
 
@@ -128,9 +141,13 @@ where
     lengths_by_key_look_ahead<K>: Kernel<Args = LengthArgs<K>> + Default,
 {
     fn run_lengths(on: &dyn Launcher, scratch: &Grouping<K, u32>, v: Views<K, u32>) -> Result {
-        let kernels = (lengths_by_key::<K>::default(), lengths_by_key_look_ahead::<K>::default());
         let places = [place_of(v.keys), place_of(v.unique), place_of(v.results)];
-        scratch.launch(on, kernels, &places, |workspace| (v.keys, v.limit, v.unique, v.results, v.count, workspace))
+        let (pass, geometry, workspace) = scratch.either.ready(on, &places)?;
+        let args = (v.keys, v.limit, v.unique, v.results, v.count, workspace);
+        match pass {
+            Pass::LookBack => on.launch(lengths_by_key::<K>::default(), geometry, args),
+            Pass::LookAhead => on.launch(lengths_by_key_look_ahead::<K>::default(), geometry, args),
+        }
     }
 }
 
@@ -154,15 +171,32 @@ pub trait CombinesBy<V, O>: Scalar {
     ) -> Result;
 }
 
-impl<K: Scalar, V: Scalar, O: Operator<V>> CombinesBy<V, O> for K
+/// Values that are added up as others of their size, whose sums have the same bits: integers as unsigned ones.
+pub trait SumsAs: Scalar {
+    /// The others.
+    type As: Scalar;
+}
+
+macro_rules! sums {
+    ($($V:ty as $W:ty),*) => {$(
+        impl SumsAs for $V {
+            type As = $W;
+        }
+    )*};
+}
+sums!(u32 as u32, i32 as u32, f32 as f32, u64 as u64, i64 as u64, f64 as f64);
+
+/// Sums are what most calls ask for: they look ahead where the device can.
+impl<K: Scalar, V: SumsAs> CombinesBy<V, Sum> for K
 where
-    reduce_by_key<K, V, O>: Kernel<Args = ReduceArgs<K, V>> + Default,
-    reduce_by_key_look_ahead<K, V, O>: Kernel<Args = ReduceArgs<K, V>> + Default,
-    scan_by_key<K, V, O>: Kernel<Args = ScanArgs<K, V>> + Default,
-    scan_by_key_look_ahead<K, V, O>: Kernel<Args = ScanArgs<K, V>> + Default,
+    Sum: Operator<V> + Operator<V::As>,
+    reduce_by_key<K, V, Sum>: Kernel<Args = ReduceArgs<K, V>> + Default,
+    reduce_by_key_look_ahead<K, V::As, Sum>: Kernel<Args = ReduceArgs<K, V::As>> + Default,
+    scan_by_key<K, V, Sum>: Kernel<Args = ScanArgs<K, V>> + Default,
+    scan_by_key_look_ahead<K, V::As, Sum>: Kernel<Args = ScanArgs<K, V::As>> + Default,
 {
     fn reduce(on: &dyn Launcher, scratch: &Grouping<K, V>, views: Views<K, V>) -> Result {
-        let kernels = (reduce_by_key::<K, V, O>::default(), reduce_by_key_look_ahead::<K, V, O>::default());
+        let kernels = (reduce_by_key::<K, V, Sum>::default(), reduce_by_key_look_ahead::<K, V::As, Sum>::default());
         scratch.reduce(on, kernels, views)
     }
 
@@ -172,10 +206,37 @@ where
         views: (Global<K>, Global<V>, Global<V>),
         is_exclusive: bool,
     ) -> Result {
-        let kernels = (scan_by_key::<K, V, O>::default(), scan_by_key_look_ahead::<K, V, O>::default());
+        let kernels = (scan_by_key::<K, V, Sum>::default(), scan_by_key_look_ahead::<K, V::As, Sum>::default());
         scratch.scan(on, kernels, views, is_exclusive)
     }
 }
+
+macro_rules! look_back {
+    ($($O:ident),*) => {$(
+        impl<K: Scalar, V: Scalar> CombinesBy<V, $O> for K
+        where
+            $O: Operator<V>,
+            reduce_by_key<K, V, $O>: Kernel<Args = ReduceArgs<K, V>> + Default,
+            scan_by_key<K, V, $O>: Kernel<Args = ScanArgs<K, V>> + Default,
+        {
+            fn reduce(on: &dyn Launcher, scratch: &Grouping<K, V>, views: Views<K, V>) -> Result {
+                scratch.look_back(on, reduce_by_key::<K, V, $O>::default(), |workspace| views.args(workspace))
+            }
+
+            fn scan(
+                on: &dyn Launcher,
+                scratch: &Grouping<K, V>,
+                (keys, values, output): (Global<K>, Global<V>, Global<V>),
+                is_exclusive: bool,
+            ) -> Result {
+                scratch.look_back(on, scan_by_key::<K, V, $O>::default(), |workspace| {
+                    (keys, values, output, workspace, is_exclusive as u32)
+                })
+            }
+        }
+    )*};
+}
+look_back!(Min, Max);
 
 /// A word of keys by which values of type `V` are combined.
 #[diagnostic::on_unimplemented(

@@ -1,13 +1,15 @@
 //! Runs of equal keys by look-ahead on the simulator, against the host's.
 
-use rungs_common::operator::{Max, Min, Operation, Sum};
+use rungs_common::operator::{Operation, Sum};
 use rungs_selections::look_ahead::runs::shape;
+use rungs_selections::operators::launches::ByKeys;
+use rungs_selections::operators::{Compose, Operator, compose_u32};
 use rungs_selections::pass::{LEAST_IN_RUNS, Pass};
 use rungs_selections::runs::{CombinesBy, CountsRuns, Grouping, Views};
 use rungs_testing::{Buffer, Element, random, same, view, with_multiprocessors};
-use simt::Scalar;
 use simt::launcher::{Device, Launcher, MAX_SHARED};
 use simt::sim::{Check, check as check_races};
+use simt::{Pair, Scalar};
 use std::fmt::Debug;
 
 /// Where keys, values and both outputs begin, in elements past a multiple of 128 bytes.
@@ -145,12 +147,11 @@ where
 #[test]
 fn keys_and_values_of_4_bytes() {
     check_sizes::<u32, u32, Sum>(Operation::Sum, |bits| (bits >> 32) as u32);
-    check_sizes::<u32, f32, Min>(Operation::Min, |bits| (bits >> 32) as u32);
 }
 
 #[test]
 fn keys_of_4_bytes_and_values_of_8() {
-    check_sizes::<u32, i64, Max>(Operation::Max, |bits| (bits >> 32) as u32);
+    check_sizes::<u32, i64, Sum>(Operation::Sum, |bits| (bits >> 32) as u32);
 }
 
 /// Keys that differ in one half alone.
@@ -215,6 +216,50 @@ fn many_tiles_before_the_first_of_a_block() {
         expect(&mut unique, &[0, 1], 4, "keys");
         expect(&mut count, &[2], 1, "count");
     }
+}
+
+/// An operator that is not commutative: each value shows, and its place.
+#[test]
+fn any_operator_combines_in_order() {
+    fn of<K: Scalar + Debug>(key: fn(u64) -> K)
+    where
+        compose_u32::Kernels: ByKeys<K, Element = Pair<u32, u32>>,
+    {
+        let on: &dyn Launcher = &with_multiprocessors(3);
+        let tile = shape::<K, Pair<u32, u32>>().tile as usize;
+        for (n, mean) in [(0, 1), (1, 1), (33, 5), (tile + 1, 1), (5 * tile + 3, 700), (5 * tile + 3, u64::MAX)] {
+            let (keys, mut want) = (in_runs(n, mean, key), Vec::<(K, Pair<u32, u32>)>::new());
+            let values: Vec<_> = (0..n as u64).map(|i| Pair(random(i) as u32 | 1, (random(i) >> 32) as u32)).collect();
+            for (i, (&key, &value)) in keys.iter().zip(&values).enumerate() {
+                match want.last_mut() {
+                    Some(last) if same(keys[i - 1], key) => last.1 = Compose::combine(last.1, value),
+                    _ => want.push((key, value)),
+                }
+            }
+            let (unique, sums): (Vec<_>, Vec<_>) = want.into_iter().unzip();
+            for pass in [Pass::LookBack, Pass::LookAhead] {
+                let what = format!("{n} keys of {} bytes, {pass:?}", size_of::<K>());
+                let (mut of_keys, mut of_values) = (Buffer::new(&keys, 4), Buffer::new(&values, 2));
+                let (mut output, mut results) = (Buffer::<K>::poisoned(n, 4), Buffer::poisoned(n, 4));
+                let mut count = Buffer::<u32>::poisoned(1, 1);
+                let views = Views {
+                    keys: of_keys.view(),
+                    values: of_values.view(),
+                    limit: view(&mut []),
+                    unique: output.view(),
+                    results: results.view(),
+                    count: count.view(),
+                };
+                let scratch = Grouping::by(on, n as u32, pass).unwrap();
+                <compose_u32::Kernels as ByKeys<K>>::reduce_by_key(on, &scratch, views).unwrap();
+                expect(&mut output, &unique, 4, &what);
+                expect(&mut results, &sums, 4, &what);
+                expect(&mut count, &[unique.len() as u32], 1, &what);
+            }
+        }
+    }
+    of(|bits| bits as u32);
+    of(|bits| bits);
 }
 
 #[test]

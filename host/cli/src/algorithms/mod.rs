@@ -78,6 +78,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("composes affine maps of f32", kernels::selections::operators::compose_f32::Kernels::NAMES),
     ("composes affine maps of u32", kernels::selections::operators::compose_u32::Kernels::NAMES),
     ("combines the elements of each segment", kernels::segments::reduce::KERNELS),
+    ("numbers the elements by their segments", kernels::segments::numbers::KERNELS),
     ("finds the tiles of a piece in a sort on several devices", kernels::sorts::pieces::KERNELS),
     ("multiplies matrices of fp8", kernels::products::fp8::KERNELS),
     ("copies from the memory of other GPUs", kernels::exchange::KERNELS),

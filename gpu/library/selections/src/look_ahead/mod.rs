@@ -43,7 +43,9 @@ mod ring;
 pub mod runs;
 mod sift;
 
-pub use sift::{partition_look_ahead, select_look_ahead, shape, unique_look_ahead};
+pub use sift::shape;
+#[cfg(not(target_os = "cuda"))]
+pub use sift::{partition_look_ahead, select_look_ahead, unique_look_ahead};
 
 use crate::compact::{Keep, within};
 use crate::look_back::{Carry, scan_warp};

@@ -11,14 +11,15 @@
 //! **Threads.** A thread has 28 keys and values of 4 bytes, 14 of 8 bytes, 18 keys of 8 bytes with values of 4, and 20
 //! keys of 4 bytes with values of 8: a stage has 28 to 32 KiB, and the ring 7 or 8 stages.
 //!
-//! **Limits.** Keys and values of 4 and 8 bytes; the others are those of [`crate::look_ahead`].
+//! **Limits.** Keys and values of 4 and 8 bytes; lengths, sums, and operators of one's own. The others are those of
+//! [`crate::look_ahead`].
 
 use super::ring::{Part, Staged, load_end, start_load, store};
 use super::{BLOCK, FRONT, Items, Job, Known, SQUAD, Shape, each, is_kept, place, run};
 use crate::compact::FirstOfRun;
 use crate::look_back::{Carry, Runs};
 use core::marker::PhantomData;
-use rungs_common::operator::{Max, Min, Operator, Sum};
+use rungs_common::operator::{Operator, Sum};
 use rungs_common::state;
 use simt::mbarrier::Mbarrier;
 use simt::{Global, Scalar, Shared, kernel, unroll};
@@ -51,9 +52,7 @@ pub const fn ahead<K, V>() -> bool {
 }
 
 /// [`reduce_by_key`](crate::by_key::reduce_by_key) for keys and values that begin on multiples of 16 bytes.
-#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
-    [u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]
-))]
+#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances([u32, u64] * [u32, f32, u64, f64] * [Sum]))]
 pub fn reduce_by_key_look_ahead<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
     values: Global<V>,
@@ -83,9 +82,7 @@ pub fn lengths_by_key_look_ahead<K: Scalar>(
 }
 
 /// [`scan_by_key`](crate::by_key::scan_by_key), likewise.
-#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
-    [u32, u64] * [u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]
-))]
+#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances([u32, u64] * [u32, f32, u64, f64] * [Sum]))]
 pub fn scan_by_key_look_ahead<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
     values: Global<V>,
@@ -110,7 +107,7 @@ pub fn reduce<K: Scalar, V: Scalar, O: Operator<V>>(
     workspace: Global<u64>,
 ) {
     let (output, operator) = (Reduced { unique, sums, count }, PhantomData::<O>);
-    if ahead::<K, V>() {
+    if const { ahead::<K, V>() } {
         by_vectors(keys, limit, workspace, ByKey::<_, O, _, false> { values, output, operator });
     }
 }

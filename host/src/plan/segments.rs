@@ -1,0 +1,256 @@
+//! Plans for segments: each is sorted, combined or scanned by itself.
+
+use super::algorithms::{count, nowhere};
+use super::arrays::Array;
+use super::{Plan, sealed};
+use crate::Operation;
+use crate::data::Element;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::keys::{KeyWord, order_of};
+use crate::vec::select::Combines;
+use rungs_kernels::keys::DESCENDING;
+use rungs_kernels::ladder::segmented_sort::{SegmentWord, Segments};
+use rungs_kernels::ladder::{Launcher, Launches, Lengths, expect_len, sequence};
+use rungs_kernels::segments::by_length::launches::RUNG;
+use rungs_kernels::segments::numbers::launches::number;
+use rungs_kernels::segments::reduce::SegmentReduces;
+use rungs_kernels::selections::pass::Pass;
+use rungs_kernels::selections::runs::Grouping;
+use simt::{Global, Scalar, launcher};
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+/// Sorts each segment in place.
+pub struct SegmentedSort<T> {
+    segments: u32,
+    order: u32,
+    keys: PhantomData<fn(T)>,
+}
+
+/// Combines the elements of each segment.
+pub struct SegmentedReduce<T> {
+    segments: u32,
+    elements: PhantomData<fn(T)>,
+}
+
+/// Combines each element with those before it in its segment.
+pub struct SegmentedScan<T> {
+    segments: u32,
+    exclusive: bool,
+    elements: PhantomData<fn(T)>,
+}
+
+/// Elements, where their segments lie, and room for the results.
+pub struct Elements<T> {
+    pub(super) input: Global<T>,
+    pub(super) offsets: Global<u32>,
+    pub(super) output: Global<T>,
+    pub(super) exclusive: bool,
+}
+
+impl<T: Scalar> Lengths for Elements<T> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("elements", self.input, n)
+    }
+}
+
+impl<T: Element<Word: SegmentWord>> sealed::Algorithm for SegmentedSort<T> {
+    type Args = Segments<T::Word>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        Segments { keys: nowhere(n), offsets: nowhere(self.segments + 1), order: self.order }
+    }
+}
+
+impl<T: Scalar> sealed::Algorithm for SegmentedReduce<T> {
+    type Args = Elements<T>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        let (offsets, output) = (nowhere(self.segments + 1), nowhere(self.segments));
+        Elements { input: nowhere(n), offsets, output, exclusive: false }
+    }
+}
+
+impl<T: Scalar> sealed::Algorithm for SegmentedScan<T> {
+    type Args = Elements<T>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        let (offsets, exclusive) = (nowhere(self.segments + 1), self.exclusive);
+        Elements { input: nowhere(n), offsets, output: nowhere(n), exclusive }
+    }
+}
+
+/// A number of segments; there is one offset more.
+fn segments(segments: usize) -> Result<u32> {
+    count(segments.saturating_add(1)).map(|offsets| offsets - 1)
+}
+
+impl<T: Element<Word: KeyWord + SegmentWord>> Plan<SegmentedSort<T>> {
+    /// A sort of so many segments of `n` keys, in each the smallest first; see [`crate::vec::segments`].
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn segmented_sort(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
+        Self::segmented_sort_in_order(engine, n, segments, order_of(T::DTYPE))
+    }
+
+    /// The same, the largest first.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn segmented_sort_descending(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
+        Self::segmented_sort_in_order(engine, n, segments, order_of(T::DTYPE) | DESCENDING)
+    }
+
+    fn segmented_sort_in_order(engine: &Engine, n: usize, of: usize, order: u32) -> Result<Self> {
+        let algorithm = SegmentedSort { segments: segments(of)?, order, keys: PhantomData };
+        let n = count(n)?;
+        Self::new(engine, n, algorithm, move |on| RUNG.sorter::<T::Word>(on, n))
+    }
+
+    /// Enqueues a sort of the segments of the keys at `keys`. At `offsets` is where each segment begins and, behind
+    /// that, where the last one ends. On a GPU the last of its launches may be cooperative: its blocks wait for each
+    /// other.
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `keys`, `offsets` and `scratch`.
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        keys: *mut T,
+        offsets: *const u32,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let SegmentedSort { segments, order, .. } = self.algorithm;
+        let arrays = [Array::of("the keys", keys, self.n), Array::of("the offsets", offsets, segments + 1)];
+        // SAFETY: the arrays are there, as the caller says; the check of their alignment comes before any launch.
+        let (keys, offsets) =
+            unsafe { (Global::from_raw(keys.cast(), self.n), Global::from_raw(offsets.cast_mut(), segments + 1)) };
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(stream, Segments { keys, offsets, order }, &arrays, scratch, scratch_bytes) }
+    }
+}
+
+impl<T: SegmentReduces> Plan<SegmentedReduce<T>> {
+    /// A reduction of so many segments of `n` elements; an empty one gives the operation's identity.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn segmented_reduce(engine: &Engine, n: usize, of: usize, operation: Operation) -> Result<Self> {
+        let (n, segments) = (count(n)?, segments(of)?);
+        let make = move |_: &dyn Launcher| {
+            let run: Launches<Elements<T>> =
+                Box::new(move |on, of| T::segmented_reduce(on, operation, of.input, of.offsets, of.output));
+            Ok(run)
+        };
+        let algorithm = SegmentedReduce { segments, elements: PhantomData };
+        Self::new(engine, n, algorithm, move |on| sequence(on, n, make))
+    }
+
+    /// Enqueues a reduction of the segments of the elements at `input`, which writes a result for each to `output`. Of
+    /// `offsets` see the `run` of [`Plan::segmented_sort`].
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `input`, `offsets`, `output` and `scratch`.
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        input: *const T,
+        offsets: *const u32,
+        output: *mut T,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let all = (input, offsets, output, self.algorithm.segments);
+        // SAFETY: the arrays are there, as the caller says; the check of their alignment comes before any launch.
+        let (args, arrays) = unsafe { elements((self.n, self.algorithm.segments), all, false) };
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+    }
+}
+
+impl<T: Scalar> Plan<SegmentedScan<T>>
+where
+    u32: Combines<T>,
+{
+    /// Running results inside each of so many segments of `n` elements, as
+    /// [`DeviceVec::segmented_scan`](crate::vec::DeviceVec::segmented_scan) has them. If offsets descend or lie beyond
+    /// the end, the results are unspecified.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn segmented_scan(engine: &Engine, n: usize, of: usize, by: Operation, exclusive: bool) -> Result<Self> {
+        let (n, segments) = (count(n)?, segments(of)?);
+        let pass = Pass::of_runs(engine.device(), n);
+        let make = move |on: &dyn Launcher| {
+            let (numbers, scratch) = (on.scratch::<u32>(n)?, Grouping::by(on, n, pass)?);
+            let run: Launches<Elements<T>> = Box::new(move |on, of| {
+                // Nobody asks whether the offsets are right.
+                number(on, of.offsets, numbers.view(), nowhere(0))?;
+                u32::scan_by_key(on, &scratch, by, (numbers.view(), of.input, of.output), of.exclusive)
+            });
+            Ok(run)
+        };
+        let algorithm = SegmentedScan { segments, exclusive, elements: PhantomData };
+        Self::new(engine, n, algorithm, move |on| sequence(on, n, make))
+    }
+
+    /// Enqueues a scan of the segments of the elements at `input` into `output`, which may be `input`. Of `offsets` see
+    /// the `run` of [`Plan::segmented_sort`]. Fastest if the arrays begin on multiples of 16 bytes.
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `input`, `offsets`, `output` and `scratch`.
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        input: *const T,
+        offsets: *const u32,
+        output: *mut T,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let SegmentedScan { segments, exclusive, .. } = self.algorithm;
+        // SAFETY: the arrays are there, as the caller says; the check of their alignment comes before any launch.
+        let (args, [input, offsets, output]) =
+            unsafe { elements((self.n, segments), (input, offsets, output, self.n), exclusive) };
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(stream, args, &[input.shared(), offsets, output.shared()], scratch, scratch_bytes) }
+    }
+}
+
+/// The arrays of `n` elements in segments as views, and where they are: input, offsets, output and its length.
+///
+/// # Safety
+/// The arrays are there, if they are where they can be.
+unsafe fn elements<T: Scalar>(
+    (n, segments): (u32, u32),
+    (input, offsets, output, results): (*const T, *const u32, *mut T, u32),
+    exclusive: bool,
+) -> (Elements<T>, [Array; 3]) {
+    let arrays = [
+        Array::of("the input", input, n),
+        Array::of("the offsets", offsets, segments + 1),
+        Array::of("the output", output, results),
+    ];
+    // SAFETY: as the caller says.
+    let views = unsafe {
+        Elements {
+            input: Global::from_raw(input.cast_mut(), n),
+            offsets: Global::from_raw(offsets.cast_mut(), segments + 1),
+            output: Global::from_raw(output, results),
+            exclusive,
+        }
+    };
+    (views, arrays)
+}
