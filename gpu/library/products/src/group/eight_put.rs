@@ -7,7 +7,7 @@ use super::mapped::{BOX, BOXES, STORED};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::Tile;
-use simt::{bf16, bulk, four, thread, unroll};
+use simt::{bf16, bulk, four, opaque, thread, unroll};
 
 /// A type of elements of C.
 pub trait OfC: Packed {
@@ -62,8 +62,7 @@ fn place(first: u32, i: usize) -> Tile<f32> {
 
 /// Writes the warp's sums of columns 32·`i` and following to a box.
 #[inline(always)]
-fn fill<const N: usize>(to: Tile<f32>, sums: &[f32; N], i: usize, alpha: f32) {
-    let lane = warp::lane_id();
+fn fill<const N: usize>(to: Tile<f32>, lane: u32, sums: &[f32; N], i: usize, alpha: f32) {
     let (g, t, odd) = (lane / 4, lane % 4, lane / 4 % 2);
     let words = to.elements().cast::<u64>();
     unroll::<4>(|j| {
@@ -80,7 +79,9 @@ fn fill<const N: usize>(to: Tile<f32>, sums: &[f32; N], i: usize, alpha: f32) {
 /// Has TMA write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
 #[inline(always)]
 fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32; N], alpha: f32, first: u32) {
-    let (row, lane) = (at.0 + thread::thread_idx_x() / 32 % 4 * STORED, warp::lane_id());
+    // Not known before, so that no addresses take registers while tiles are multiplied.
+    let lane = opaque(warp::lane_id());
+    let row = at.0 + thread::thread_idx_x() / 32 % 4 * STORED;
     unroll::<8>(|i| {
         if 16 * i < N {
             let to = place(first, i);
@@ -88,7 +89,7 @@ fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32;
                 bulk::wait_read::<1>(); // the box has been read that was here before: tiles have an even number
             }
             warp::sync_warp(FULL); // all lanes may write
-            fill(to, sums, i, alpha);
+            fill(to, lane, sums, i, alpha);
             bulk::fence(); // the copy engine sees what the lanes wrote …
             warp::sync_warp(FULL); // … all of them
             if lane == 0 {
@@ -103,13 +104,13 @@ fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32;
 /// instruction would reach 16 lines of L1 instead of four.
 #[inline(always)]
 fn store_rows<const N: usize>(c: Output<f32>, at: (u32, u32), sums: &[f32; N], first: u32) {
-    let lane = warp::lane_id();
+    let lane = opaque(warp::lane_id()); // as above
     let (row, column) = (at.0 + thread::thread_idx_x() / 32 % 4 * STORED + lane / 8, at.1 + lane % 8 * 4);
     let packs = c.matrix.has_packs();
     unroll::<8>(|i| {
         if 16 * i < N {
             let (from, column) = (place(first, i), column + 32 * i as u32);
-            fill(from, sums, i, 1.0);
+            fill(from, lane, sums, i, 1.0);
             // The box is whole, and all lanes have read the one before.
             warp::sync_warp(FULL);
             let pack = |q: u32| from.elements().get_pack(Tile::<f32>::place(lane / 8 + 4 * q, lane % 8 * 4) / 4);
