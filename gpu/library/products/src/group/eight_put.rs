@@ -71,7 +71,7 @@ fn fill<const N: usize>(to: Tile<f32>, lane: u32, sums: &[f32; N], i: usize) {
     let words = to.elements().cast::<u64>();
     let two = |x: f32, y: f32| u64::from(x.to_bits()) | u64::from(y.to_bits()) << 32;
     let write = |j: usize, [a, b, c, d]: [f32; 4]| {
-        let column = (j as u32 ^ u32::from(odd) * 2) * 8 + 2 * t;
+        let column = (j as u32 ^ (u32::from(odd) * 2)) * 8 + 2 * t;
         words.set(Tile::<f32>::place(g, column) / 2, two(a, b));
         words.set(Tile::<f32>::place(g + 8, column) / 2, two(c, d));
     };
