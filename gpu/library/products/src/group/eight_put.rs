@@ -4,10 +4,11 @@ use super::super::Output;
 use super::Packed;
 use super::eight::Loads;
 use super::mapped::{BOX, BOXES, STORED};
+use super::mapped_store::each;
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::Tile;
-use simt::{bf16, bulk, four, thread, unroll};
+use simt::{bf16, bulk, four, opaque, thread, unroll};
 
 /// A type of elements of C.
 pub trait OfC: Packed {
@@ -26,15 +27,18 @@ impl OfC for f32 {
     fn put<const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const N: usize>(
         map: TensorMap<f32>,
         c: Output<f32>,
-        (row, column): (u32, u32),
+        at: (u32, u32),
         sums: &[f32; N],
         boxes: bool,
     ) {
         let boxes_at = Loads::<f32, SUMS, STAGES, BLOCKS>::RING.bytes_of_stages();
+        // Before the ways part, or ptxas would move half of the sums in each step of the products.
+        let mut all = [0.0; N];
+        each::<N>(|i| all[i] = c.alpha * sums[i]);
         if boxes {
-            store_boxes(map, (row, column), sums, c.alpha, boxes_at);
+            store_boxes(map, at, &all, boxes_at);
         } else {
-            store_rows(c, (row, column), sums, boxes_at);
+            store_rows(Output { alpha: 1.0, ..c }, at, all, boxes_at);
         }
     }
 }
@@ -62,25 +66,29 @@ fn place(first: u32, i: usize) -> Tile<f32> {
 
 /// Writes the warp's sums of columns 32·`i` and following to a box.
 #[inline(always)]
-fn fill<const N: usize>(to: Tile<f32>, sums: &[f32; N], i: usize, alpha: f32) {
-    let lane = warp::lane_id();
-    let (g, t, odd) = (lane / 4, lane % 4, lane / 4 % 2);
+fn fill<const N: usize>(to: Tile<f32>, lane: u32, sums: &[f32; N], i: usize) {
+    let (g, t, odd) = (lane / 4, lane % 4, lane / 4 % 2 == 1);
     let words = to.elements().cast::<u64>();
-    unroll::<4>(|j| {
-        // Lanes of odd rows take the columns in another sequence: they would meet those of the row before in its banks.
-        let [own, other] = [j, j ^ 2].map(|j| four(|e| sums[16 * i + 4 * j + e]));
-        let [a, b, c, d] = four(|e| alpha * if odd == 1 { other[e] } else { own[e] });
-        let column = (j as u32 ^ odd * 2) * 8 + 2 * t;
-        let two = |x: f32, y: f32| u64::from(x.to_bits()) | u64::from(y.to_bits()) << 32;
+    let two = |x: f32, y: f32| u64::from(x.to_bits()) | u64::from(y.to_bits()) << 32;
+    let write = |j: usize, [a, b, c, d]: [f32; 4]| {
+        let column = (j as u32 ^ (u32::from(odd) * 2)) * 8 + 2 * t;
         words.set(Tile::<f32>::place(g, column) / 2, two(a, b));
         words.set(Tile::<f32>::place(g + 8, column) / 2, two(c, d));
+    };
+    unroll::<2>(|j| {
+        // Lanes of odd rows take the columns in another sequence: they would meet those of the row before in its banks.
+        let [low, high] = [j, j + 2].map(|j| four(|e| sums[16 * i + 4 * j + e]));
+        write(j, four(|e| if odd { high[e] } else { low[e] }));
+        write(j + 2, four(|e| if odd { low[e] } else { high[e] }));
     });
 }
 
-/// Has TMA write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
+/// Has TMA write the warp's rows of C, box by box; `at` is the first place of the group's.
 #[inline(always)]
-fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32; N], alpha: f32, first: u32) {
-    let (row, lane) = (at.0 + thread::thread_idx_x() / 32 % 4 * STORED, warp::lane_id());
+fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32; N], first: u32) {
+    // Not known before, so that no addresses take registers while tiles are multiplied.
+    let lane = opaque(warp::lane_id());
+    let row = at.0 + thread::thread_idx_x() / 32 % 4 * STORED;
     unroll::<8>(|i| {
         if 16 * i < N {
             let to = place(first, i);
@@ -88,7 +96,7 @@ fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32;
                 bulk::wait_read::<1>(); // the box has been read that was here before: tiles have an even number
             }
             warp::sync_warp(FULL); // all lanes may write
-            fill(to, sums, i, alpha);
+            fill(to, lane, sums, i);
             bulk::fence(); // the copy engine sees what the lanes wrote …
             warp::sync_warp(FULL); // … all of them
             if lane == 0 {
@@ -99,30 +107,30 @@ fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32;
     });
 }
 
-/// Writes the warp's rows of C by way of its boxes, so that eight lanes write 128 bytes of a row. From registers, an
-/// instruction would reach 16 lines of L1 instead of four.
+/// Writes the warp's rows of C by way of a box, so that eight lanes write 128 bytes of a row: from registers, an
+/// instruction would reach 16 lines of L1 instead of four. The sums move up in a loop: what is short here leaves ptxas
+/// the registers of the products.
 #[inline(always)]
-fn store_rows<const N: usize>(c: Output<f32>, at: (u32, u32), sums: &[f32; N], first: u32) {
-    let lane = warp::lane_id();
-    let (row, column) = (at.0 + thread::thread_idx_x() / 32 % 4 * STORED + lane / 8, at.1 + lane % 8 * 4);
-    let packs = c.matrix.has_packs();
-    unroll::<8>(|i| {
-        if 16 * i < N {
-            let (from, column) = (place(first, i), column + 32 * i as u32);
-            fill(from, sums, i, 1.0);
-            // The box is whole, and all lanes have read the one before.
-            warp::sync_warp(FULL);
-            let pack = |q: u32| from.elements().get_pack(Tile::<f32>::place(lane / 8 + 4 * q, lane % 8 * 4) / 4);
-            if packs && c.beta == 0.0 && column + 4 <= c.columns() {
-                let packs = four(|q| pack(q as u32));
-                unroll::<4>(|q| c.set_4_inside(row + 4 * q as u32, column, packs[q]));
-            } else {
-                let mut q = 0;
-                while q < 4 {
-                    c.set_4(row + 4 * q, column, pack(q), packs);
-                    q += 1;
-                }
-            }
+fn store_rows<const N: usize>(c: Output<f32>, at: (u32, u32), mut sums: [f32; N], first: u32) {
+    let lane = opaque(warp::lane_id()); // as above
+    let (row, within) = (at.0 + thread::thread_idx_x() / 32 % 4 * STORED + lane / 8, lane % 8 * 4);
+    let (from, packs) = (place(first, 0), c.matrix.has_packs());
+    let (mut column, end) = (at.1, opaque(at.1 + 2 * N as u32));
+    while column < end {
+        fill(from, lane, &sums, 0);
+        warp::sync_warp(FULL); // the box is whole
+        let mut q = 0;
+        while q < 4 {
+            let pack = from.elements().get_pack(Tile::<f32>::place(lane / 8 + 4 * q, within) / 4);
+            c.set_4(row + 4 * q, column + within, pack, packs);
+            q += 1;
         }
-    });
+        warp::sync_warp(FULL); // all lanes have read it
+        each::<N>(|i| {
+            if i + 16 < N {
+                sums[i] = sums[i + 16];
+            }
+        });
+        column += Tile::<f32>::DEPTH;
+    }
 }

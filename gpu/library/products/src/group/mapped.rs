@@ -215,23 +215,25 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     #[inline(always)]
     fn multiply(map: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let (steps, mut place) = (Self::steps::<T>(&shape), Place::FIRST);
-        let (group, lane) = (thread::thread_idx_x() / 128, warp::lane_id());
+        // As lane 0 has it, for the reason given at `Tiles::next_alike`.
+        let group = warp::shuffle(FULL, thread::thread_idx_x() / 128, 0);
+        let (whole, lane) = (Self::RING.whole(), warp::lane_id());
         // The group's rows of a tile, or its turn.
         let (down, turn) = if TURNS > 1 { (0, group) } else { (group * GROUP, 0) };
         if turn > 0 {
             place = place.next(STAGES);
         }
         let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::COLUMNS, Self::HAS_NARROW);
-        while let Some(At { row, column, narrow }) = tiles.next() {
+        while let Some(At { row, column, narrow }) = tiles.next_alike() {
             let to = (row + down, column);
             // No wide tile follows a narrow one: `store` relies on that.
             if Self::HAS_NARROW && narrow {
-                let (sums, next) = Self::sums::<{ NARROW as usize / 2 }>(place, steps, down, lane);
+                let (sums, next) = Self::sums::<{ NARROW as usize / 2 }>(place, steps, (whole, down), lane);
                 place = next;
                 Self::put(map, c, to, &sums, boxes);
                 continue;
             }
-            let (mut sums, next) = Self::sums::<SUMS>(place, steps, down, lane);
+            let (mut sums, next) = Self::sums::<SUMS>(place, steps, (whole, down), lane);
             place = next;
             if TURNS > 1 {
                 Self::join(&mut sums, turn == 0);
@@ -248,7 +250,12 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 
     /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place after it.
     #[inline(always)]
-    fn sums<const N: usize>(mut place: Place, steps: u32, down: u32, lane: u32) -> ([f32; N], Place) {
+    fn sums<const N: usize>(
+        mut place: Place,
+        steps: u32,
+        (whole, down): (Tile<T>, u32),
+        lane: u32,
+    ) -> ([f32; N], Place) {
         let mut sums = Sums::<N>::ZERO;
         let (mut step, mut before) = (0, place.stage);
         // There is a first step. ptxas keeps no products in flight if sums can come to the end without one.
@@ -256,9 +263,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             full(place.stage).wait(place.parity);
             // The lanes saw the end of the phase one by one; what follows they do together.
             warp::sync_warp(FULL);
-            let of_a = Self::RING.a::<T>(place.stage, 0).rows(down, GROUP);
-            let of_b = Self::RING.b::<T>(place.stage, 0).rows(0, 2 * N as u32);
-            sums = sums.add::<T, A, B>(of_a, of_b);
+            let (of_a, of_b) = Self::RING.stage_of(whole, place.stage);
+            sums = sums.add::<T, A, B>(of_a.rows(down, GROUP), of_b.rows(0, 2 * N as u32));
             // All lanes have the products of the stage before, which may be filled again. Those of this stage are being
             // made meanwhile.
             warp::sync_warp(FULL);

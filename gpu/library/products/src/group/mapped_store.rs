@@ -70,7 +70,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 
 /// Calls `f` with the number of each sum.
 #[inline(always)]
-fn each<const SUMS: usize>(mut f: impl FnMut(usize)) {
+pub(super) fn each<const SUMS: usize>(mut f: impl FnMut(usize)) {
     unroll::<32>(|j| {
         if 4 * j < SUMS {
             unroll::<4>(|e| f(4 * j + e));

@@ -95,17 +95,16 @@ impl Tiles {
         None
     }
 
-    /// [`Tiles::next`], as lane 0 has it: for all lanes of a warp. What a shuffle of one lane's value decides, ptxas
-    /// knows to be the same for the warp, and then keeps the stage and the descriptors in uniform registers. Otherwise
-    /// four values move from one kind of registers to the other between two products of `wgmma`.
+    /// [`Tiles::next`], for all lanes of a warp. What a shuffle of one lane's value decides, ptxas knows to be the same
+    /// for the warp, and then keeps the stage and the descriptors in uniform registers. Otherwise four values move from
+    /// one kind of registers to the other between two products of `wgmma`. (So they do if the places are shuffled, too.)
     #[inline(always)]
     pub(super) fn next_alike(&mut self) -> Option<At> {
-        let next = self.next();
-        let (kind, At { row, column, .. }) = match next {
+        let (kind, at) = match self.next() {
             None => (0, At { row: 0, column: 0, narrow: false }),
             Some(at) => (1 + at.narrow as u32, at),
         };
-        let [kind, row, column] = [kind, row, column].map(|value| warp::shuffle(FULL, value, 0));
-        if kind > 0 { Some(At { row, column, narrow: kind > 1 }) } else { None }
+        let kind = warp::shuffle(FULL, kind, 0);
+        if kind > 0 { Some(At { narrow: kind > 1, ..at }) } else { None }
     }
 }
