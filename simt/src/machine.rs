@@ -185,6 +185,11 @@ pub(crate) trait Machine {
     /// `address` lies in the block's shared memory, with room for 16 bytes, and is aligned to 16.
     #[track_caller]
     unsafe fn load_shared_pack(address: u32) -> [u32; 4];
+    /// [`Machine::load_shared_pack`] as two words.
+    /// # Safety
+    /// As [`Machine::load_shared_pack`].
+    #[track_caller]
+    unsafe fn load_shared_pair(address: u32) -> [u64; 2];
     /// # Safety
     /// As [`Machine::load_shared_pack`].
     #[track_caller]

@@ -127,7 +127,12 @@ impl<T: Scalar> Shared<T> {
     #[track_caller]
     pub fn get_pack(self, i: u32) -> T::Pack {
         // SAFETY: `pack_at` checked the index and the alignment; T::Pack is 16 bytes of scalars.
-        unsafe { core::mem::transmute_copy(&Backend::load_shared_pack(self.pack_at(i))) }
+        unsafe {
+            match size_of::<T>() {
+                8 => core::mem::transmute_copy(&Backend::load_shared_pair(self.pack_at(i))),
+                _ => core::mem::transmute_copy(&Backend::load_shared_pack(self.pack_at(i))),
+            }
+        }
     }
 
     /// Writes pack `i`, see [`Shared::get_pack`].

@@ -59,6 +59,12 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        unsafe fn load_shared_pair(address: u32) -> [u64; 2] {
+            // SAFETY: passed on.
+            unsafe { memory::load_shared_pair(address) }
+        }
+
+        #[inline(always)]
         unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
             // SAFETY: passed on.
             unsafe { memory::store_shared_pack(address, value) }

@@ -191,6 +191,24 @@ pub(crate) unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
     unsafe { load_pack!("ld.shared.v4.b32", reg32, address, pure, readonly) }
 }
 
+/// [`load_shared_pack`] to registers of 64 bits. Made of four of 32 bits, ptxas moves each of them again before a
+/// product on the tensor cores takes it.
+///
+/// # Safety
+/// As [`load_shared_pack`].
+#[inline(always)]
+pub(crate) unsafe fn load_shared_pair(address: u32) -> [u64; 2] {
+    let (a, b): (u64, u64);
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        asm!(
+            "ld.shared.v2.b64 {{{0}, {1}}}, [{2}];",
+            out(reg64) a, out(reg64) b, in(reg32) address, options(pure, readonly, nostack)
+        );
+    }
+    [a, b]
+}
+
 /// # Safety
 /// As [`load_shared_pack`].
 #[inline(always)]

@@ -264,6 +264,14 @@ impl Machine for Simulator {
 
     #[inline(always)]
     #[track_caller]
+    unsafe fn load_shared_pair(address: u32) -> [u64; 2] {
+        // SAFETY: passed on.
+        let [a, b, c, d] = unsafe { Self::load_shared_pack(address) }.map(u64::from);
+        [a | b << 32, c | d << 32]
+    }
+
+    #[inline(always)]
+    #[track_caller]
     unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
         let p = here().shared(address, 16);
         // SAFETY: as above, for 16 bytes.
