@@ -57,8 +57,8 @@ const PACKS: usize = 4;
 /// Packs of a tile of [`exchange_fill`].
 const FILL_PACKS: u32 = FILL_THREADS * PACKS as u32;
 
-/// Most blocks per SM.
-const RESIDENT: u32 = 4;
+/// Blocks of [`exchange_sift`] that an SM holds; of the other kernel four times as many.
+const RESIDENT: u32 = 2;
 
 /// A word that is counted where it is frequent.
 pub trait Counted: Word + Ord {
@@ -318,7 +318,7 @@ macro_rules! launches {
 
         fn fill(on: &dyn Launcher, list: (Global<Self>, Global<u32>), order: u32, output: Global<Self>) -> Result {
             let tiles = output.len().div_ceil(<Self as simt::Scalar>::PACK * FILL_PACKS);
-            let geometry = Geometry::linear(tiles.min(2 * RESIDENT * on.device().multiprocessors), FILL_THREADS);
+            let geometry = Geometry::linear(tiles.min(4 * RESIDENT * on.device().multiprocessors), FILL_THREADS);
             on.launch(exchange_fill::<Self>::default(), geometry, (list.0, list.1, order, output))
         }
     };
