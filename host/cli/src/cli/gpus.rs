@@ -161,10 +161,7 @@ pub(super) fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Eng
 
 /// `rungs FAMILY --gpus N`.
 pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatches, common: &Common) -> Result<()> {
-    refuse(
-        matches,
-        &["check", "columns", "alpha", "beta", "transpose", "precision", "batch", "m", "k"],
-    )?;
+    refuse(matches, &["check", "columns", "alpha", "beta", "transpose", "precision", "batch", "m", "k"])?;
     let number = |name: &str| matches.try_get_one::<Count>(name).ok().flatten().map(|count| count.0);
     let rung = named_rung(family, matches.get_one::<String>("rung"))?;
     let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or(family.dtypes[0]);
