@@ -89,8 +89,20 @@ fn sorts_by<T: Total<Word: KeyWord + Pieces>>(
     transport: Transport,
 ) -> usize {
     let keys: Vec<T> = distribution.keys(n as u64, 7).unwrap();
-    let want = sorted(&T::wrap(keys.clone()));
-    let input = parts(&keys, lengths);
+    sorts_keys(&keys, lengths, &distribution.to_string(), rung, bits, transport)
+}
+
+/// Sorts these keys.
+fn sorts_keys<T: Total<Word: KeyWord + Pieces>>(
+    keys: &[T],
+    lengths: &[usize],
+    what: &str,
+    rung: SortRung,
+    bits: Option<Bits>,
+    transport: Transport,
+) -> usize {
+    let (n, want) = (keys.len(), sorted(&T::wrap(keys.to_vec())));
+    let input = parts(keys, lengths);
     let taken = AtomicUsize::new(0);
     let output = group::run_with(&simulators(lengths.len()), by(transport), |group, engine| {
         let mut vec = ShardedVec::from_slice(group, engine, &input[group.rank()])?;
@@ -106,10 +118,10 @@ fn sorts_by<T: Total<Word: KeyWord + Pieces>>(
         }
         vec.to_vec()
     });
-    let output = output.unwrap_or_else(|e| panic!("{n} {} as {lengths:?}, {distribution}: {e}", T::DTYPE));
+    let output = output.unwrap_or_else(|e| panic!("{n} {} as {lengths:?}, {what}: {e}", T::DTYPE));
     assert_eq!(output.iter().map(Vec::len).collect::<Vec<_>>(), lengths, "a share has another length");
     let difference = T::wrap(output.concat()).first_difference(&want);
-    assert!(difference.is_none(), "{n} {} as {lengths:?}, {distribution}, {rung}: {difference:?}", T::DTYPE);
+    assert!(difference.is_none(), "{n} {} as {lengths:?}, {what}, {rung}: {difference:?}", T::DTYPE);
     taken.into_inner()
 }
 
@@ -182,6 +194,34 @@ fn ranges_of_every_size_and_share() {
     }
     // A border inside the first bucket, which leaves no room to begin the second share on a line.
     assert_eq!(sorts_by_ranges::<u32>(20_011, &[60, 19_951], &Distribution::Uniform), 4);
+}
+
+/// Frequent keys are counted where they are, and no share ends where a key ends.
+#[test]
+fn frequent_keys_are_counted() {
+    fn counts<T: Total<Word: KeyWord + Pieces>>(keys: &[T], size: usize, which: usize, what: &str) {
+        let lengths = &shares(keys.len(), size)[which];
+        let taken = sorts_keys(keys, lengths, what, SortRung::Counted, None, Transport::Suited);
+        assert_eq!(taken, 2 * size, "{what} of {} as {lengths:?}", T::DTYPE);
+    }
+    for (name, size, which) in
+        [("two", 2, 0), ("few", 3, 0), ("equal", 3, 3), ("zipf", 4, 0), ("few", 2, 1), ("small", 4, 3)]
+    {
+        let distribution: Distribution = name.parse().unwrap();
+        counts::<u32>(&distribution.keys(20_011, 7).unwrap(), size, which, name);
+    }
+    counts::<f32>(&Distribution::Two.keys(13_001, 7).unwrap(), 2, 0, "two");
+    counts::<i64>(&Distribution::Few.keys(13_001, 7).unwrap(), 3, 3, "few");
+    // Half of the keys are one, and the others are of all kinds: they are exchanged and merged.
+    let mut half: Vec<f64> = Distribution::Uniform.keys(15_013, 7).unwrap();
+    half.iter_mut().step_by(2).for_each(|key| *key = -0.0);
+    counts(&half, 3, 0, "half");
+    counts(&half, 3, 3, "half");
+    // The others are of few kinds, none of them frequent: words and their numbers are exchanged.
+    let of_few = |i: u64| if i.is_multiple_of(2) { 0 } else { (1 + i * i % 151) * 20_000_003 };
+    counts(&(0..20_011).map(|i| of_few(i) as u32).collect::<Vec<_>>(), 3, 0, "runs");
+    counts(&(0..20_011).map(|i| of_few(i) as i32).collect::<Vec<_>>(), 4, 3, "runs");
+    counts(&(0..20_011).map(|i| u64::MAX - (of_few(i) << 30)).collect::<Vec<_>>(), 2, 0, "runs");
 }
 
 /// Keys with values: each value is the place of its key, so equal keys show whether they kept their order.

@@ -725,6 +725,43 @@ fn several_devices_sort_files() {
     refused_in_short(&["sort", &file, "--gpus", "2", "--dtype", "u64", "--output", &nowhere], 4, &["out.bin"]);
 }
 
+/// Values of 8 bytes and of 4 move with keys of files, and equal keys keep their order.
+#[test]
+fn several_devices_move_the_values_of_files() {
+    let folder = TempDir::new().unwrap();
+    let [input, along, output, moved] =
+        ["keys.npy", "values.npy", "sorted.npy", "moved.npy"].map(|name| path(&folder, name));
+    let read = |file: &str, dtype| read_keys(&Place::from(file), &[dtype]).unwrap().data;
+    for (n, gpus) in [(0, "2"), (1, "3"), (33, "2"), (5003, "3")] {
+        let keys = Data::I32(Distribution::Few.keys(n, 3).unwrap());
+        let (values, places) = (Data::F64(Distribution::Uniform.keys(n, 4).unwrap()), keys.sorted_places(false));
+        write(&input, &keys);
+        write(&along, &values);
+        let call = ["sort", &input, "--gpus", gpus, "--output", &output, "--output-values", &moved, "--values", &along];
+        let (code, _, err) = outcome(&call);
+        assert_eq!(code, 0, "{n}: {err}");
+        assert_eq!((read(&output, Dtype::I32), read(&moved, Dtype::F64)), (keys.at(&places), values.at(&places)));
+        // Without a file the values are the places.
+        let call = ["radix", "--gpus", gpus, "--input", &input, "--output-values", &moved, "--values"];
+        assert_eq!(outcome(&call).0, 0);
+        assert_eq!(read(&moved, Dtype::U32), Data::U32(places));
+    }
+    let raw = path(&folder, "values.bin");
+    fs::write(&raw, vec![7; 8 * 5003]).unwrap();
+    let call = |values: &str, to: &str| {
+        let call = ["sort", &input, "--gpus", "2", "--output", &output, "--output-values", to, "--values", values];
+        outcome(&call)
+    };
+    assert_eq!(call(&raw, &raw).0, 0);
+    assert_eq!(fs::read(&raw).unwrap(), [7; 8 * 5003]);
+    let (code, _, err) = call(&raw, &output);
+    assert!(code == 2 && err.contains("cannot go to the same place"), "{err}");
+    fs::write(&raw, [7; 12]).unwrap();
+    let (code, _, err) = call(&raw, &moved);
+    assert!(code == 2 && err.contains("5003 keys cannot take 3 values along"), "{err}");
+    refused_in_short(&["radix", "--gpus", "2", "--values"], 2, &["name it with --input"]);
+}
+
 fn bytes_of(keys: &[u64]) -> Vec<u8> {
     keys.iter().flat_map(|key| key.to_le_bytes()).collect()
 }

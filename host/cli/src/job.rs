@@ -7,17 +7,18 @@ use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size};
 use crate::bench::peers::Peers;
 use crate::bench::{Times, stats};
 use crate::data::{Difference, Distribution, Dtype, Element};
-use crate::job_files::Files;
+use crate::job_files::{Column, Files, part_of};
 use crate::measure::median;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs::keys::KeyWord;
 use rungs::matrix::Precision;
+use rungs::vec::places::PlaceWord;
 use rungs::verify;
 use rungs_group::product::{Multiplier, bounds};
 use rungs_group::profile::GroupProfile;
-use rungs_group::sort::{SortRung, Sorter};
-use rungs_group::verdict::{self, Share};
+use rungs_group::sort::{PairSorter, SortRung, Sorter};
+use rungs_group::verdict::{self, PairShare, Share};
 use rungs_group::{Counter, Exchange, Group, Reducer, Round, Scanner, ShardedVec, Total, seed_of};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
@@ -118,8 +119,8 @@ impl Job<'_> {
 
     /// This rank's share of the input. What is to be the same everywhere is drawn with one seed.
     fn draw<T: Element>(&self, group: &dyn Group) -> Result<Vec<T>> {
-        let (rank, size, n) = (group.rank() as u128, group.size() as u128, u128::from(self.size.elements()?));
-        let len = (n * (rank + 1) / size - n * rank / size) as u64;
+        let part = part_of(group, self.size.elements()?);
+        let len = part.end - part.start;
         let distribution = self.distribution();
         let same = matches!(distribution, Distribution::Equal | Distribution::Few);
         let seed = if same { self.seed } else { seed_of(self.seed, group.rank()) };
@@ -225,9 +226,19 @@ impl Job<'_> {
         Ok(all.iter().find(|told| !told.is_empty()).map(|told| rungs_group::told(told)))
     }
 
-    fn sort<T: Total<Word: KeyWord + Pieces>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
+    fn sort<T: Total<Word: KeyWord + PlaceWord + Pieces>>(
+        &self,
+        group: &dyn Group,
+        engine: &Engine,
+    ) -> Result<Outcome> {
+        if let Some((files, values)) = self.files.and_then(|files| Some((files, files.values.as_ref()?))) {
+            return match values.dtype.size() {
+                4 => self.sort_pairs::<T, u32>(group, engine, (&files.keys, values)),
+                _ => self.sort_pairs::<T, u64>(group, engine, (&files.keys, values)),
+            };
+        }
         let input = match self.files {
-            Some(files) => files.share::<T>(group, engine)?,
+            Some(files) => files.keys.share::<T>(group, engine)?,
             None => ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?)?,
         };
         let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
@@ -246,7 +257,47 @@ impl Job<'_> {
             if now { sort(&mut keys).map(|_| ()) } else { keys.copy_from(&input) }
         })?;
         if let Some(files) = self.files.filter(|_| outcome.verified) {
-            files.write(group, engine, &keys)?;
+            files.keys.write(group, engine, &keys)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Sorts keys with values, which are bits here. The sort is verified with the places of the keys as values, which
+    /// show the order of equal keys; then the values themselves are sorted, and have to be beside the same keys as
+    /// before.
+    fn sort_pairs<T: Total<Word: KeyWord + PlaceWord>, V: Total + Ord>(
+        &self,
+        group: &dyn Group,
+        engine: &Engine,
+        (of_keys, of_values): (&Column, &Column),
+    ) -> Result<Outcome> {
+        let (input, along) = (of_keys.share::<T>(group, engine)?, of_values.share::<V>(group, engine)?);
+        let places: Vec<V> = part_of(group, of_keys.count).map(V::from_pattern).collect();
+        let places = ShardedVec::from_slice(group, engine, &places)?;
+        let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
+        let mut values = ShardedVec::<V>::uninit(group, engine, input.len())?;
+        let (mut sorter, shares) = (PairSorter::new(group, engine)?, Share::all(&input)?);
+        let (mut found, rung) = (None, SortRung::Whole.name());
+        for (given, is_place) in [(&places, true), (&along, false)] {
+            let before = PairShare::all(&input, given)?;
+            keys.copy_from(&input)?;
+            values.copy_from(given)?;
+            sorter.sort(&mut keys, &mut values)?;
+            let after = PairShare::all(&keys, &values)?;
+            found = found.or(verdict::sort(&Share::all(&keys)?, &shares));
+            found = found.or(verdict::pairs(&after, &before, is_place));
+        }
+        let work = (self.size.n() as f64, RateUnit::Keys);
+        let outcome = self.timed(group, engine, (rung, found), work, |now| {
+            if now {
+                return sorter.sort(&mut keys, &mut values);
+            }
+            keys.copy_from(&input)?;
+            values.copy_from(&along)
+        })?;
+        if outcome.verified {
+            of_keys.write(group, engine, &keys)?;
+            of_values.write(group, engine, &values)?;
         }
         Ok(outcome)
     }

@@ -1,6 +1,7 @@
-//! Keys of files that a group sorts: each rank reads its share, and rank 0 writes the whole, a piece at a time.
+//! Keys of files that a group sorts, and their values: each rank reads its share, and rank 0 writes the whole, a piece
+//! at a time.
 
-use crate::data::{Element, KeyFile, Output, Pass};
+use crate::data::{Dtype, Element, KeyFile, Output, Pass};
 use rungs::engine::Engine;
 use rungs::error::Result;
 use rungs_group::{Exchange, Group, Part, Round, ShardedVec};
@@ -10,8 +11,20 @@ use std::sync::{Mutex, PoisonError};
 
 /// Where the keys of a sort come from, and go to.
 pub struct Files {
-    /// The input.
-    pub input: KeyFile,
+    /// The keys.
+    pub keys: Column,
+    /// The values that move with them, if any do.
+    pub values: Option<Column>,
+}
+
+/// Keys, or their values.
+pub struct Column {
+    /// The input; values without one are the places of the keys.
+    pub input: Option<KeyFile>,
+    /// The type of the elements.
+    pub dtype: Dtype,
+    /// How many there are.
+    pub count: u64,
     /// The output, if there is one; of rank 0's process, and of no other.
     pub output: Mutex<Option<Output>>,
 }
@@ -19,18 +32,28 @@ pub struct Files {
 /// Bytes that go to rank 0 at a time.
 const PIECE: usize = 64 << 20;
 
-impl Files {
-    /// This rank's share of the keys.
+/// This rank's part of `n` elements.
+pub fn part_of(group: &dyn Group, n: u64) -> Range<u64> {
+    let (rank, size, n) = (group.rank() as u128, group.size() as u128, u128::from(n));
+    (n * rank / size) as u64..(n * (rank + 1) / size) as u64
+}
+
+impl Column {
+    /// This rank's share.
     ///
     /// # Errors
     /// Those of reading; [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if it does not fit on the device.
     pub fn share<'g, T: Element + Scalar>(&self, group: &'g dyn Group, engine: &Engine) -> Result<ShardedVec<'g, T>> {
-        let (rank, size, n) = (group.rank() as u128, group.size() as u128, u128::from(self.input.count));
-        let part = (n * rank / size) as u64..(n * (rank + 1) / size) as u64;
-        let mut keys = ShardedVec::uninit(group, engine, (part.end - part.start) as usize)?;
-        let start = part.start;
-        self.input.read::<T>(part, &mut |at, piece| keys.write((at - start) as usize, piece))?;
-        Ok(keys)
+        let part = part_of(group, self.count);
+        match &self.input {
+            Some(input) => {
+                let mut share = ShardedVec::uninit(group, engine, (part.end - part.start) as usize)?;
+                let start = part.start;
+                input.read::<T>(part, &mut |at, piece| share.write((at - start) as usize, piece))?;
+                Ok(share)
+            }
+            None => ShardedVec::from_slice(group, engine, &part.map(T::from_pattern).collect::<Vec<T>>()),
+        }
     }
 
     /// Writes the shares of all ranks, in sequence. All ranks call it.
@@ -55,7 +78,7 @@ impl Files {
         let count = lengths.iter().map(|&length| length as u64).sum();
         match output {
             Some(output) => {
-                output.write_pieces(T::DTYPE, count, &mut |pass| gather(group, engine, keys, &lengths, pass))
+                output.write_pieces(self.dtype, count, &mut |pass| gather(group, engine, keys, &lengths, pass))
             }
             None => gather(group, engine, keys, &lengths, &mut |_| Ok(())),
         }

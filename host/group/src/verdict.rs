@@ -5,6 +5,7 @@ use super::{ShardedVec, Total};
 use rungs::data::{Difference, Element};
 use rungs::error::Result;
 use rungs::keys::{KeyWord, order_of};
+use simt::Scalar;
 
 /// What a verdict about sorted keys needs to know of a rank's share.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +71,93 @@ pub fn sort<T: Element>(got: &[Share<T>], want: &[Share<T>]) -> Option<Differenc
     (left != right).then_some(Difference { index: 0, left, right })
 }
 
+/// What a verdict about keys with values needs to know of a rank's share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairShare<V> {
+    /// Pairs.
+    pub len: u64,
+    /// The pairs' checksum, whatever their order: by the bits of both.
+    pub checksum: u64,
+    /// Pairs whose key equals the one before, and whose value is not larger.
+    pub unstable: u64,
+    /// The first pair and the last, if there are any, with their keys as words.
+    pub ends: Option<[(u64, V); 2]>,
+}
+
+/// A number that looks random, of a pair's bits: the last steps of SplitMix64.
+fn mixed(key: u64, value: u64) -> u64 {
+    let word = key.rotate_left(32) ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
+impl<V: Total + Ord> PairShare<V> {
+    /// Pairs that are looked at together.
+    const PIECE: usize = 1 << 22;
+
+    /// Of pairs that follow each other.
+    fn of(pairs: impl Iterator<Item = (u64, V)>) -> Self {
+        let (mut share, mut before) = (Self { len: 0, checksum: 0, unstable: 0, ends: None }, None::<(u64, V)>);
+        for (key, value) in pairs {
+            share.len += 1;
+            share.checksum = share.checksum.wrapping_add(mixed(key, Scalar::to_bits_64(value)));
+            share.unstable += before.is_some_and(|(other, least)| other == key && least >= value) as u64;
+            let first = share.ends.map_or((key, value), |[first, _]| first);
+            (share.ends, before) = (Some([first, (key, value)]), Some((key, value)));
+        }
+        share
+    }
+
+    /// The shares of all ranks, whose hosts look at their own. All ranks call it.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](rungs::Error::Cuda) if a copy fails; [`Error::Group`](rungs::Error::Group) if another rank
+    /// failed or is late.
+    pub fn all<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, values: &ShardedVec<'_, V>) -> Result<Vec<Self>> {
+        let (mut failed, n) = (None, keys.len());
+        let pieces = (0..n).step_by(Self::PIECE).map_while(|start| {
+            let len = Self::PIECE.min(n - start);
+            let read = keys.read(start, len).and_then(|keys| Ok(keys.into_iter().zip(values.read(start, len)?)));
+            read.map_err(|error| failed = Some(error)).ok()
+        });
+        let own = Self::of(pieces.flatten().map(|(key, value)| (key.to_word().to_bits_64(), value)));
+        failed.map_or(Ok(()), Err)?;
+        let numbers = keys.group.all_gather(&[[own.len, own.checksum, own.unstable]])?.concat();
+        let ends = own.ends.map_or(vec![], |ends| ends.to_vec());
+        let words = keys.group.all_gather(&ends.iter().map(|(key, _)| *key).collect::<Vec<_>>())?;
+        let values = keys.group.all_gather(&ends.iter().map(|(_, value)| *value).collect::<Vec<_>>())?;
+        let share = |([len, checksum, unstable], (words, values)): ([u64; 3], (Vec<u64>, Vec<V>))| Self {
+            len,
+            checksum,
+            unstable,
+            ends: words.into_iter().zip(values).collect::<Vec<_>>().try_into().ok(),
+        };
+        Ok(numbers.into_iter().zip(words.into_iter().zip(values)).map(share).collect())
+    }
+}
+
+/// What is wrong with keys and values that were moved together, by their shares and those of the input: other pairs, or,
+/// of values that are places, another order of equal keys than before. The index is that of the share.
+pub fn pairs<V: Total + Ord>(got: &[PairShare<V>], want: &[PairShare<V>], are_places: bool) -> Option<Difference> {
+    let sum = |shares: &[PairShare<V>]| shares.iter().fold(0, |sum: u64, share| sum.wrapping_add(share.checksum));
+    let [left, right] = [sum(got), sum(want)].map(|sum| format!("checksum {sum:x} of pairs"));
+    if left != right {
+        return Some(Difference { index: 0, left, right });
+    }
+    let (mut index, mut before) = (0, None::<(u64, V)>);
+    for (rank, share) in got.iter().enumerate().filter(|_| are_places) {
+        let Some([first, last]) = share.ends else { continue };
+        let across = before.is_some_and(|(key, place)| key == first.0 && place >= first.1) as u64;
+        if share.unstable + across > 0 {
+            let left = format!("{} equal keys of rank {rank} behind later ones", share.unstable + across);
+            return Some(Difference { index, left, right: "none".into() });
+        }
+        (before, index) = (Some(last), index + share.len as usize);
+    }
+    None
+}
+
 /// The first element that differs, or that only one of them has. Zeros are equal whatever their sign, and NaNs that
 /// have the same bits.
 pub fn elements<T: Element>(got: &[T], want: &[T]) -> Option<Difference> {
@@ -127,6 +215,23 @@ mod tests {
         let [below, above] = [[-1.0, -0.0], [0.0, 1.0]].map(zeros);
         assert_eq!(sort(&[below.clone(), above.clone()], &[above.clone(), below.clone()]), None);
         assert!(sort(&[zeros([-1.0, 0.0]), zeros([-0.0, 1.0])], &[above, below]).is_some());
+    }
+
+    #[test]
+    fn wrong_pairs_are_seen() {
+        let of = |shares: [&[(u64, u32)]; 3]| shares.map(|share| PairShare::of(share.iter().copied()));
+        let input = of([&[(7, 0), (3, 1)], &[], &[(7, 2), (3, 3)]]);
+        let said = |got, are_places| pairs(&of(got), &input, are_places).map(|it| (it.index, it.left));
+        let behind = |rank, index| Some((index, format!("1 equal keys of rank {rank} behind later ones")));
+        assert_eq!(said([&[(3, 1), (3, 3)], &[], &[(7, 0), (7, 2)]], true), None);
+        // In a share, and across an empty one.
+        assert_eq!(said([&[(3, 3), (3, 1)], &[], &[(7, 0), (7, 2)]], true), behind(0, 0));
+        assert_eq!(said([&[(3, 1)], &[], &[(3, 3), (7, 2), (7, 0)]], true), behind(2, 1));
+        assert_eq!(said([&[(3, 3)], &[], &[(3, 1), (7, 0), (7, 2)]], true), behind(2, 1));
+        // Values of any kind may be in any order, but have to stay with their keys.
+        assert_eq!(said([&[(3, 3), (3, 1)], &[], &[(7, 0), (7, 2)]], false), None);
+        let wrong = |got| said([got, &[], &[]], false).is_some_and(|(_, left)| left.ends_with("of pairs"));
+        assert!(wrong(&[(3, 1), (3, 3), (7, 2), (7, 2)]) && wrong(&[(3, 0), (3, 3), (7, 1), (7, 2)]));
     }
 
     #[test]

@@ -21,6 +21,9 @@
 #[cfg(not(target_os = "cuda"))]
 extern crate std;
 
+pub mod frequent;
+pub mod runs;
+
 #[cfg(not(target_os = "cuda"))]
 use simt::Geometry;
 use simt::{Global, Scalar, four, kernel, thread, unroll};
@@ -158,4 +161,12 @@ pub fn pull(pieces: &[Piece]) -> (Geometry, <exchange_pull as simt::Kernel>::Arg
 
 /// The kernels here, for the list of kernels that belong to no rung.
 #[cfg(not(target_os = "cuda"))]
-pub const KERNELS: &[&[&str]] = &[<exchange_pull as simt::Instances>::NAMES];
+pub const KERNELS: &[&[&str]] = {
+    use simt::Instances;
+    &[
+        <exchange_pull as Instances>::NAMES,
+        <frequent::exchange_sift as Instances>::NAMES,
+        <frequent::exchange_fill as Instances>::NAMES,
+        <runs::exchange_interleave as Instances>::NAMES,
+    ]
+};

@@ -125,6 +125,11 @@ pub(super) fn values_arguments() -> [Arg; 2] {
     ]
 }
 
+/// Whether values move with the keys.
+pub(super) fn given_values(matches: &ArgMatches) -> bool {
+    matches.ids().any(|id| id == "values") && matches.value_source("values") == Some(ValueSource::CommandLine)
+}
+
 /// A number from 1 to 2^32 - 1, written as a size is.
 fn positive(text: &str) -> Result<u32> {
     let Count(number) = text.parse()?;
@@ -336,11 +341,8 @@ impl Places {
     pub(super) fn open(self, format: Format) -> Result<Outputs> {
         let open = |place: Option<Place>| place.map(|place| Output::open(&place, format)).transpose();
         let (result, values) = (open(self.result)?, open(self.values)?);
-        if let (Some(result), Some(values)) = (&result, &values)
-            && result.is_same(values)
-        {
-            let why = "keys and values cannot go to the same place; name another for one of them";
-            return Err(Error::Usage(why.into()));
+        if let (Some(result), Some(values)) = (&result, &values) {
+            result.refuse_same(values)?;
         }
         let to_standard = [&result, &values].into_iter().flatten().any(Output::is_standard);
         if to_standard && self.reports {

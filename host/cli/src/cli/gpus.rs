@@ -5,9 +5,9 @@ use super::{Common, family};
 use crate::algorithms::{FAMILIES, Family, RateUnit, Size};
 use crate::bench::peers::{Peers, parameter_text};
 use crate::bench::{self, Options, machine};
-use crate::data::{Distribution, Dtype, KeyFile, MatrixSize, Output, Size as Count};
+use crate::data::{Distribution, Dtype, KeyFile, MatrixSize, Output, Place as Name, Size as Count};
 use crate::job::{CUB, Job, KINDS, Outcome, bare_exchange};
-use crate::job_files::Files;
+use crate::job_files::{Column, Files};
 use crate::report::{self, Format, Grid};
 use bench_report::{Limits, rounded};
 use clap::parser::ValueSource;
@@ -161,10 +161,7 @@ pub(super) fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Eng
 
 /// `rungs FAMILY --gpus N`.
 pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatches, common: &Common) -> Result<()> {
-    refuse(
-        matches,
-        &["values", "output-values", "check", "columns", "alpha", "beta", "transpose", "precision", "batch", "m", "k"],
-    )?;
+    refuse(matches, &["check", "columns", "alpha", "beta", "transpose", "precision", "batch", "m", "k"])?;
     let number = |name: &str| matches.try_get_one::<Count>(name).ok().flatten().map(|count| count.0);
     let rung = named_rung(family, matches.get_one::<String>("rung"))?;
     let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or(family.dtypes[0]);
@@ -184,6 +181,9 @@ pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatc
     if named("output").is_some() {
         return Err(Error::Usage("several devices write a file of the keys of a file: name it with --input".into()));
     }
+    if family::given_values(matches) {
+        return Err(Error::Usage("several devices move values with the keys of a file: name it with --input".into()));
+    }
     let (seed, parameters) = (common.seed, family::parameters(family.extras, matches));
     let (n, distribution) = (number("n"), matches.get_one::<Distribution>("keys").copied());
     let (outcome, is_first) = on_group(common, gpus, settings(matches)?, |group, engine| {
@@ -194,8 +194,8 @@ pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatc
     report(common, is_first, &[Line::of(outcome)])
 }
 
-/// `rungs radix --gpus N --input FILE`, and `rungs sort FILE --gpus N`: each device reads its share, and rank 0
-/// writes the whole.
+/// `rungs radix --gpus N --input FILE`, and `rungs sort FILE --gpus N`: each device reads its share, of the keys and of
+/// the values that go with them, and rank 0 writes the whole.
 pub(super) fn sort_file(
     family: &'static Family,
     gpus: usize,
@@ -205,17 +205,38 @@ pub(super) fn sort_file(
     common: &Common,
 ) -> Result<()> {
     let input = KeyFile::open(&input.into(), types)?;
-    let (dtype, format, size) = (input.dtype, input.format, Size::Elements(input.count));
+    let (dtype, format, count) = (input.dtype, input.format, input.count);
+    let size = Size::Elements(count);
     let writes = Place::of_process()?.is_none_or(|place| place.rank == 0);
-    let output = match matches.get_one::<OsString>("output").filter(|_| writes) {
+    let output = |option: &str, dtype: Dtype| match matches.get_one::<OsString>(option).filter(|_| writes) {
         Some(name) if name == "-" => {
-            return Err(Error::Usage("several devices write to a file: name one with --output".into()));
+            Err(Error::Usage(format!("several devices write to a file: name one with --{option}")))
         }
-        Some(name) => Some(Output::open(&name.as_os_str().into(), format)?),
-        None => None,
+        Some(name) => {
+            let output = Output::open(&name.as_os_str().into(), format)?;
+            output.check(dtype).map(|()| Some(output))
+        }
+        None => Ok(None),
     };
-    output.as_ref().map_or(Ok(()), |output| output.check(dtype))?;
-    let files = &Files { input, output: Mutex::new(output) };
+    let keys = Column { input: Some(input), dtype, count, output: Mutex::new(output("output", dtype)?) };
+    let values = if family::given_values(matches) {
+        if rung != SortRung::default() && rung != SortRung::Whole {
+            return Err(Error::Usage(format!("{rung} does not move values: leave out --rung")));
+        }
+        let name = matches.get_one::<OsString>("values").map(|name| Name::from(name.as_os_str()));
+        let input = name.map(|name| KeyFile::of_values(&name, count)).transpose()?;
+        // Places of more keys than 32 bits can count have 64.
+        let places = if u32::try_from(count).is_ok() { Dtype::U32 } else { Dtype::U64 };
+        let dtype = input.as_ref().map_or(places, |input| input.dtype);
+        let output = output("output-values", dtype)?;
+        if let (Some(keys), Some(values)) = (&*lock(&keys.output), &output) {
+            keys.refuse_same(values)?;
+        }
+        Some(Column { input, dtype, count, output: Mutex::new(output) })
+    } else {
+        None
+    };
+    let files = &Files { keys, values };
     let (outcome, is_first) = on_group(common, gpus, settings(matches)?, |group, engine| {
         let parameters = crate::algorithms::Parameters::default();
         let (distribution, seed, files) = (None, common.seed, Some(files));

@@ -59,7 +59,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if let (Some(gpus), Some(input)) = (gpus::asked(matches), matches.get_one::<OsString>("input")) {
-        gpus::refuse(matches, &["values", "output-values", "descending", "nan", "check"])?;
+        gpus::refuse(matches, &["descending", "nan", "check"])?;
         let types = types(KEY_TYPES, matches, &Parameters::default());
         if let Some(dtype) = types.iter().find(|dtype| !KEY_TYPES.contains(dtype)) {
             return Err(Error::Usage(format!("sort does not take {dtype}; it takes {}", names(KEY_TYPES))));

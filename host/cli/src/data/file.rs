@@ -155,6 +155,9 @@ pub fn read_keys(place: &Place, types: &[Dtype]) -> Result<Input> {
     Source::open(place)?.keys(types)
 }
 
+/// Types of values: those of 4 bytes, then those of 8.
+const VALUE_TYPES: [Dtype; 6] = [Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
+
 /// Reads values that go with keys: one dimension, of 4 bytes, or of 4 or 8 if the number of `keys` is given. In a raw
 /// file they are taken as `u32` or `u64`, because only their bits matter: as whichever makes them as many as the keys.
 ///
@@ -162,8 +165,7 @@ pub fn read_keys(place: &Place, types: &[Dtype]) -> Result<Input> {
 /// As for [`read_keys`].
 pub fn read_values(place: &Place, keys: Option<usize>) -> Result<Data> {
     let source = Source { raw: Some(Dtype::U32), ..Source::open(place)? };
-    let types = [Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
-    let input = source.keys(if keys.is_some() { &types } else { &types[..3] })?;
+    let input = source.keys(if keys.is_some() { &VALUE_TYPES } else { &VALUE_TYPES[..3] })?;
     match (input.data, keys) {
         (Data::U32(halves), Some(n)) if input.format == Format::Raw && n > 0 && halves.len() == 2 * n => {
             Ok(Data::U64(bytemuck::allocation::pod_collect_to_vec(&halves)))
@@ -223,6 +225,26 @@ impl KeyFile {
     /// # Errors
     /// As for [`read_keys`]; [`Error::Usage`] for what is no regular file.
     pub fn open(place: &Place, types: &[Dtype]) -> Result<Self> {
+        Self::look(place, types, &|_| if let &[dtype] = types { Some(dtype) } else { None })
+    }
+
+    /// Looks at a file of values that go with so many keys, as [`read_values`] takes them.
+    ///
+    /// # Errors
+    /// As for [`KeyFile::open`]; [`Error::Usage`] if there are not as many values as keys.
+    pub fn of_values(place: &Place, keys: u64) -> Result<Self> {
+        let is_wide = |length: u64| length > 0 && keys.checked_mul(8) == Some(length);
+        let raw = |length| Some(if is_wide(length) { Dtype::U64 } else { Dtype::U32 });
+        let values = Self::look(place, &VALUE_TYPES, &raw)?;
+        if values.count != keys {
+            let count = values.count;
+            return Err(Error::Usage(format!("{keys} keys cannot take {count} values along; there must be as many")));
+        }
+        Ok(values)
+    }
+
+    /// Looks at a file. A raw one has elements of the type that `raw` gives for its length.
+    fn look(place: &Place, types: &[Dtype], raw: &dyn Fn(u64) -> Option<Dtype>) -> Result<Self> {
         let name = place.name("standard input");
         let stream = || Error::Usage(format!("{name} is no file: several devices each read a part of it"));
         let Place::File(path) = place else { return Err(stream()) };
@@ -251,7 +273,7 @@ impl KeyFile {
             }
             return Ok(Self { path, name, dtype, count, format: Format::Npy, head });
         }
-        let &[dtype] = types else {
+        let Some(dtype) = raw(length) else {
             let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
             let names = names.join("|");
             return Err(Error::Usage(format!(
@@ -597,6 +619,15 @@ impl Output {
             (Sink::Beside(one), Sink::Beside(another)) if one.target == another.target => true,
             _ => identity.is_some() && identity == others,
         }
+    }
+
+    /// Refuses an output of values that is that of their keys, too.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if both would write to one file.
+    pub fn refuse_same(&self, values: &Self) -> Result<()> {
+        let why = "keys and values cannot go to the same place; name another for one of them";
+        if self.is_same(values) { Err(Error::Usage(why.into())) } else { Ok(()) }
     }
 
     /// Refuses elements of a type that the format does not have.

@@ -33,16 +33,30 @@ fn merge_part<T: Scalar>(
 impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
     /// Merges sorted pieces that lie one behind the other from the beginning of the keys' memory on, none longer than
     /// the one before. Neighbours are merged until there is one piece, and none ever gets longer than the one before.
-    pub(super) fn merge(&mut self, keys: &mut ShardedVec<'_, T>, mut pieces: Vec<usize>) -> Result<()> {
+    pub(super) fn merge(&mut self, keys: &mut ShardedVec<'_, T>, pieces: Vec<usize>) -> Result<()> {
+        let order = order_of(T::DTYPE);
+        // Kernels compare unsigned words.
+        if order != UNSIGNED && pieces.iter().filter(|&&len| len > 0).count() > 1 {
+            T::Word::encode_all(&self.engine, Keys { keys: keys.view().cast(), order })?;
+            self.merge_words(keys, pieces)?;
+            return self.decode(keys);
+        }
+        self.merge_words(keys, pieces)
+    }
+
+    /// Makes keys of unsigned words.
+    pub(super) fn decode(&self, keys: &ShardedVec<'_, T>) -> Result<()> {
+        match order_of(T::DTYPE) {
+            UNSIGNED => Ok(()),
+            order => Ok(T::Word::decode_all(&self.engine, Keys { keys: keys.view().cast(), order })?),
+        }
+    }
+
+    /// [`Sorter::merge`] of unsigned words.
+    pub(super) fn merge_words(&mut self, keys: &mut ShardedVec<'_, T>, mut pieces: Vec<usize>) -> Result<()> {
         pieces.retain(|&len| len > 0);
         if pieces.len() < 2 {
             return Ok(());
-        }
-        let order = order_of(T::DTYPE);
-        // Kernels compare unsigned words.
-        let words = |keys: &ShardedVec<'_, T>| Keys { keys: keys.view().cast::<T::Word>(), order };
-        if order != UNSIGNED {
-            T::Word::encode_all(&self.engine, words(keys))?;
         }
         let most = two_words(keys.len as u32) as usize;
         let splits = match self.splits.take() {
@@ -65,9 +79,6 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             pieces = merged;
         }
         (self.spare, self.splits) = (Some(other), Some(splits));
-        if order != UNSIGNED {
-            T::Word::decode_all(&self.engine, words(keys))?;
-        }
         Ok(())
     }
 }

@@ -4,20 +4,26 @@
 //!   exchange; each rank merges what it got.
 //! - `exchange-ranges`: each rank splits its share into buckets by the top bits; runs of buckets are sorted while the
 //!   next ones are on their way.
+//! - `exchange-counted`: frequent keys are counted, and written where they belong; only the others are sorted and
+//!   change places.
 //!
 //! The first takes any keys. The second is faster where the top bits tell the ranks' keys apart. Where they do not, all
-//! ranks find so and take the first: from a sample, if it leaves no doubt, and otherwise from counts.
+//! ranks find so and take the first: from a sample, if it leaves no doubt, and otherwise from counts. If the sample
+//! shows keys that are frequent enough, all take the third.
 
 mod cuts;
+mod frequent;
 mod merges;
 mod pairs;
 mod ranges;
+mod runs;
 
 pub use pairs::PairSorter;
 
 use super::vec::{Part, room};
 use super::{Exchange, Group, Round, ShardedVec, Total};
 use cuts::Search;
+use frequent::Frequent;
 use ranges::Ranges;
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
@@ -28,7 +34,8 @@ use rungs::vec::places::gather;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Options, Sequence};
 use rungs_kernels::sorts::pieces::{Bits, Pieces};
-use simt::Scalar;
+use runs::Lists;
+use simt::{Global, Scalar};
 use std::fmt;
 use std::str::FromStr;
 
@@ -48,10 +55,12 @@ pub enum SortRung {
     /// Split into buckets, which are sorted while others are exchanged.
     #[default]
     Ranges,
+    /// Frequent keys counted, others sorted and exchanged: what [`SortRung::Ranges`] takes where many keys are equal.
+    Counted,
 }
 
 impl SortRung {
-    /// All of them.
+    /// Those that can be asked for.
     pub const ALL: [Self; 2] = [Self::Whole, Self::Ranges];
 
     /// The name in the program.
@@ -59,6 +68,7 @@ impl SortRung {
         match self {
             Self::Whole => "exchange-whole",
             Self::Ranges => "exchange-ranges",
+            Self::Counted => "exchange-counted",
         }
     }
 }
@@ -104,6 +114,7 @@ pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     /// The launches that sort a share of this length.
     own: Option<(usize, Sequence<Keys<T::Word>>)>,
     ranges: Ranges<T>,
+    lists: Lists<T>,
 }
 
 /// A sort of the caller's: from one buffer to another, of so many keys.
@@ -127,6 +138,7 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
             splits: None,
             own: None,
             ranges: Ranges::default(),
+            lists: Lists::default(),
         })
     }
 
@@ -153,7 +165,7 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
             return Err(Error::Usage("a sorter sorts vectors of its engine".into()));
         }
         let mut mine = vec![keys.len as u64];
-        if rung == SortRung::Ranges && self.group.size() > 1 && keys.len as u64 >= SAMPLED {
+        if rung != SortRung::Whole && self.group.size() > 1 && keys.len as u64 >= SAMPLED {
             let (shown, len) = (SHOWN, keys.len as u64);
             let places: Vec<u64> = (0..shown).map(|k| (2 * k + 1) * len / (2 * shown)).collect();
             mine.extend(words_at(keys, &places)?);
@@ -163,14 +175,19 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         let told = told.collect::<Option<Vec<(u64, &[u64])>>>();
         let told = told.ok_or_else(|| Error::Group("the ranks do not run the same program".into()))?;
         let lengths: Vec<u64> = told.iter().map(|(length, _)| *length).collect();
-        if rung == SortRung::Ranges && lengths.len() > 1 {
+        if rung != SortRung::Whole && lengths.len() > 1 {
             let bits = self.ranges.bits.unwrap_or_else(|| Bits::of(lengths.iter().sum()));
             let shift = 8 * size_of::<T>() as u32 - bits.top_buckets().ilog2();
-            if !ranges::are_crowded(&told, shift) && self.sort_by_ranges(keys, &lengths, bits)? {
+            let is_crowded = ranges::are_crowded(&told, shift);
+            if let Some(frequent) = Frequent::of(&told, size_of::<T>()).filter(|keys| keys.are_worth(is_crowded)) {
+                self.sort_counted(keys, &lengths, &frequent)?;
+                return Ok(SortRung::Counted);
+            }
+            if !is_crowded && self.sort_by_ranges(keys, &lengths, bits)? {
                 return Ok(SortRung::Ranges);
             }
         }
-        self.sort_whole(keys, &lengths, &mut |sorter, keys| sorter.sort_own(keys))?;
+        self.sort_whole(keys, &lengths, &mut |sorter, keys| sorter.sort_own(keys.view().cast(), order_of(T::DTYPE)))?;
         Ok(SortRung::Whole)
     }
 
@@ -218,18 +235,19 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         }
     }
 
-    /// Sorts this rank's share.
-    fn sort_own(&mut self, keys: &ShardedVec<'_, T>) -> Result<()> {
+    /// Sorts keys of this rank.
+    fn sort_own(&mut self, keys: Global<T::Word>, order: u32) -> Result<()> {
+        let len = keys.len() as usize;
         let mut own = match self.own.take() {
-            Some((len, own)) if len == keys.len => own,
+            Some((own_len, own)) if own_len == len => own,
             // The memory of another length is freed first.
             _ => {
-                let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), keys.len)?;
-                rung.sorter::<T::Word>(&self.engine, keys.len as u32, Options::default())?
+                let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), len)?;
+                rung.sorter::<T::Word>(&self.engine, keys.len(), Options::default())?
             }
         };
-        own.run(&self.engine, Keys { keys: keys.view().cast(), order: order_of(T::DTYPE) })?;
-        self.own = Some((keys.len, own));
+        own.run(&self.engine, Keys { keys, order })?;
+        self.own = Some((len, own));
         Ok(())
     }
 
@@ -240,11 +258,8 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         lengths: &[u64],
         cuts: &[Vec<u64>],
     ) -> Result<Vec<usize>> {
-        let length = |rank: usize| length_of(cuts, rank, self.group.rank());
-        let mut ranks: Vec<usize> = (0..lengths.len()).collect();
-        ranks.sort_by_key(|&rank| std::cmp::Reverse(length(rank)));
+        let (ranks, pieces) = longest_first(cuts, lengths.len(), self.group.rank());
         let round = round(keys, cuts, &ranks);
-        let pieces = ranks.into_iter().map(length).collect();
         let target = self.spare(keys.len)?;
         let exchange = Exchange { stream: &self.stream, from: &keys.buffer, to: &target, rounds: &[round] };
         self.group.exchange(&exchange, &mut |_| Ok(()))?;
@@ -256,34 +271,61 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
 
 /// Where each share, which is sorted, is cut for each rank: by rank and share.
 fn cuts<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, lengths: &[u64]) -> Result<Vec<Vec<u64>>> {
+    cuts_of(keys.group, lengths, lengths, &|places| words_at(keys, places), &|_| vec![])
+}
+
+/// Where sorted parts are cut for ranks that get so many elements: by rank and part. Each rank has a part, whose words
+/// at some places `own` gives. There may be one part more, which all ranks know, with words that `known` gives.
+fn cuts_of(
+    group: &dyn Group,
+    parts: &[u64],
+    lengths: &[u64],
+    own: &dyn Fn(&[u64]) -> Result<Vec<u64>>,
+    known: &dyn Fn(&[u64]) -> Vec<u64>,
+) -> Result<Vec<Vec<u64>>> {
     let ends = lengths.iter().scan(0, |sum, &length| {
         *sum += length;
         Some(*sum)
     });
     let targets = ends.take(lengths.len() - 1).collect();
-    let mut search = Search::new(lengths, targets, SAMPLES);
+    let mut search = Search::new(parts, targets, SAMPLES);
     while !search.is_done() {
-        let mine = words_at(keys, &search.places(keys.group.rank()))?;
-        if !search.narrow(&keys.group.all_gather(&mine)?) {
+        let mut words = group.all_gather(&own(&search.places(group.rank()))?)?;
+        words.extend((group.size()..parts.len()).map(|part| known(&search.places(part))));
+        if !search.narrow(&words) {
             return Err(Error::Group("the ranks do not run the same program".into()));
         }
     }
-    let mut cuts = vec![vec![0; lengths.len()]];
+    let mut cuts = vec![vec![0; parts.len()]];
     cuts.append(&mut search.cuts());
-    cuts.push(lengths.to_vec());
+    cuts.push(parts.to_vec());
     Ok(cuts)
 }
 
 /// The keys at these places, as words that are ordered as they are.
 fn words_at<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
+    let found = elements_at(&keys.engine, keys.view(), places)?;
+    Ok(found.iter().map(|key| key.to_word().to_bits_64()).collect())
+}
+
+/// The elements at these places.
+fn elements_at<T: Scalar>(engine: &Engine, of: Global<T>, places: &[u64]) -> Result<Vec<T>> {
     if places.is_empty() {
         return Ok(vec![]);
     }
-    let engine = &keys.engine;
     let places: Vec<u32> = places.iter().map(|&place| place as u32).collect();
     let (places, found) = (engine.upload(&places)?, engine.alloc::<T>(places.len())?);
-    gather(engine, keys.view(), places.view(), found.view())?;
-    Ok(found.download()?.iter().map(|key| key.to_word().to_bits_64()).collect())
+    gather(engine, of, places.view(), found.view())?;
+    found.download()
+}
+
+/// The parts that a rank gets pieces of, that of the longest piece first, and the pieces' lengths.
+fn longest_first(cuts: &[Vec<u64>], parts: usize, rank: usize) -> (Vec<usize>, Vec<usize>) {
+    let length = |part: usize| length_of(cuts, part, rank);
+    let mut parts: Vec<usize> = (0..parts).collect();
+    parts.sort_by_key(|&part| std::cmp::Reverse(length(part)));
+    let pieces = parts.iter().copied().map(length).collect();
+    (parts, pieces)
 }
 
 /// How many elements one rank gets from another.

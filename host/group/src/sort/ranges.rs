@@ -265,7 +265,7 @@ impl<T> Default for Ranges<T> {
 }
 
 /// Memory of at least this length: what is there, or new.
-fn at_least<T: Scalar>(engine: &Engine, kept: &mut Option<Buffer<T>>, len: usize) -> Result<Buffer<T>> {
+pub(super) fn at_least<T: Scalar>(engine: &Engine, kept: &mut Option<Buffer<T>>, len: usize) -> Result<Buffer<T>> {
     match kept.take() {
         Some(kept) if kept.len() >= len => Ok(kept),
         _ => engine.alloc(len),
