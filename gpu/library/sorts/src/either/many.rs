@@ -17,8 +17,8 @@ use crate::from_last::{PASSES, Passes, REST_BLOCKS, Ways, all_passes};
 use crate::learned::{COUNT_WORDS, Map, MapDigit, TABLE_SHARED, learn_together};
 use crate::msd::{
     COUNT_THREADS, Key, Mapped, Mapping, Plain, SAMPLE, SORT_THREADS, STARTS_THREADS, Tables, Tile, TopBits, TopDigit,
-    begin_count, bucket_sort_blocks, clear_counters, clear_sample, count_cleared, counters, in_block_most, move_tile,
-    sort_in_block, spread, take_sample, tile_shared,
+    begin_count, bucket_sort_blocks, clear_counters, clear_sample, count_cleared, counters, ends, move_tile,
+    sort_cleared, spread, take_sample, tile_shared,
 };
 use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, sort_or_list, split, start_and_list};
 use crate::pass::{KeysOnly, PASS_SHARED, pass_tile};
@@ -273,18 +273,21 @@ pub fn radix_either_many_bucket_sort<W: Key, M: Mapping>(
     if mine < histogram.len() {
         histogram.set(mine, 0);
     }
+    // Asked for together with the way.
+    let mut bucket = ends(starts, b);
     if choice.get(WAY) != BY_MAP {
-        return sort_or_list::<W, M, SORT_THREADS>(input, output, starts, lists, numbers);
+        return sort_or_list::<W, M, SORT_THREADS>(input, output, bucket, lists, numbers);
     }
-    while b < histogram.len() {
-        let (start, end) = (starts.get(b), starts.get(b + 1));
+    loop {
         // What is too large is on the lists.
-        if start != end && end - start <= in_block_most(SORT_THREADS) {
-            sort_in_block::<W, M, false, SORT_THREADS>(input, output, numbers.order, start, end, 0);
-            thread::sync_threads(); // all are done with the shared memory before the next bucket uses it
-            clear_counters(SORT_THREADS);
-        }
+        sort_cleared::<W, M, false, SORT_THREADS>(input, output, numbers.order, bucket, 0);
         b += blocks;
+        if b >= histogram.len() {
+            return;
+        }
+        bucket = ends(starts, b);
+        thread::sync_threads(); // all are done with the shared memory before the next bucket uses it
+        clear_counters(SORT_THREADS);
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) mod one_block;
 
 use super::digits::{BITS, DIGITS};
 use super::msd::{
-    Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_cleared,
+    Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, ends, in_block_most, move_tile, sort_cleared,
     sort_in_block, sort_or_give_up,
 };
 use super::pass::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile};
@@ -224,8 +224,8 @@ pub fn radix_either_second<M: Mapping>(
             return;
         }
         clear_counters(THREADS);
-        let buckets = starts.slice(TOP * DIGITS, DIGITS + 1);
-        let (.., outcome) = sort_cleared::<u32, M, true, THREADS>(from, to, step.order, buckets, BITS);
+        let bucket = ends(starts.slice(TOP * DIGITS, DIGITS + 1), thread::block_idx_x());
+        let outcome = sort_cleared::<u32, M, true, THREADS>(from, to, step.order, bucket, BITS);
         if outcome != Outcome::Sorted && thread::thread_idx_x() == 0 {
             let i = control.fetch_add(HOW_MANY, 1, Relaxed, Scope::Device);
             let in_output = ((outcome == Outcome::InOutput) as u32) << 31;

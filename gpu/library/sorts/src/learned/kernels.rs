@@ -5,7 +5,10 @@ use crate::buckets::{
     HISTOGRAM_THREADS, PARTITION_THREADS, PARTITION_THREADS_WIDE, blocks_wide, partition_blocks, partition_cleared,
     partition_shared,
 };
-use crate::msd::{Key, Mapped, Mapping, Plain, Tables, count_buckets, in_block_most, in_block_shared, sort_bucket};
+use crate::msd::{
+    Key, Mapped, Mapping, Plain, Tables, clear_counters, count_buckets, ends, in_block_most, in_block_shared,
+    sort_cleared,
+};
 use simt::{Global, grid, kernel, thread};
 
 /// Counts the keys of each of `1 << bits` buckets of the `map`, as
@@ -122,5 +125,12 @@ pub const fn learned_bucket_shared<W: Key>() -> u32 {
 pub fn radix_learned_bucket_sort<W: Key, M: Mapping>(
     input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, histogram: Global<u32>,
 ) {
-    sort_bucket::<W, M, false, BUCKET_THREADS>(input, output, order, starts, 0, histogram);
+    let b = thread::block_idx_x();
+    grid::let_next_start();
+    clear_counters(BUCKET_THREADS);
+    grid::wait_for_previous(); // keys and starts
+    if thread::thread_idx_x() == 0 {
+        histogram.set(b, 0);
+    }
+    sort_cleared::<W, M, false, BUCKET_THREADS>(input, output, order, ends(starts, b), 0);
 }

@@ -1,7 +1,7 @@
 //! The bucket of a block: what the bucket sorts of the rungs begin with.
 
-use super::{Key, Mapping, Outcome, SORT_THREADS, clear_counters, in_block_most, sort_in_block};
-use simt::{Global, grid, thread};
+use super::{Key, Mapping, Outcome, SORT_THREADS, in_block_most, sort_in_block};
+use simt::Global;
 
 /// Threads per block that sorts a bucket: a large one sorts buckets of twice as many keys.
 pub const fn bucket_sort_threads(large: bool) -> u32 {
@@ -17,39 +17,29 @@ pub const fn bucket_sort_blocks<W: Key>(large: bool) -> u32 {
     }
 }
 
-/// Sorts bucket b, keys `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, by all threads of
-/// block b, and zeroes `histogram[b]`. `SAME`: the keys share the top bits, `top_bits` of them.
-///
-/// Returns where the bucket starts and ends, and what became of it: a bucket that is too large is untouched.
+/// Where bucket b starts and ends.
 #[inline(always)]
-#[track_caller]
-#[rustfmt::skip]
-pub fn sort_bucket<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
-    input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32, histogram: Global<u32>,
-) -> (u32, u32, Outcome) {
-    grid::let_next_start();
-    clear_counters(THREADS);
-    grid::wait_for_previous(); // keys and starts
-    if thread::thread_idx_x() == 0 {
-        histogram.set(thread::block_idx_x(), 0);
-    }
-    sort_cleared::<W, M, SAME, THREADS>(input, output, order, starts, top_bits)
+pub fn ends(starts: Global<u32>, b: u32) -> [u32; 2] {
+    [starts.get(b), starts.get(b + 1)]
 }
 
-/// [`sort_bucket`] once the keys are there and the counters are cleared.
+/// Sorts a bucket, keys `start` to `end` of `input`, into the same place of `output`, by all threads of a block that
+/// has cleared the counters. `SAME`: the keys share the top bits, `top_bits` of them. A bucket that is too large is
+/// untouched.
 #[inline(always)]
 #[track_caller]
-#[rustfmt::skip]
 pub fn sort_cleared<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
-    input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32,
-) -> (u32, u32, Outcome) {
-    let b = thread::block_idx_x();
-    let (start, end) = (starts.get(b), starts.get(b + 1));
+    input: Global<W>,
+    output: Global<W>,
+    order: u32,
+    [start, end]: [u32; 2],
+    top_bits: u32,
+) -> Outcome {
     if start == end {
-        return (start, end, Outcome::Sorted);
+        return Outcome::Sorted;
     }
     if end - start > in_block_most(THREADS) {
-        return (start, end, Outcome::Untouched);
+        return Outcome::Untouched;
     }
-    (start, end, sort_in_block::<W, M, SAME, THREADS>(input, output, order, start, end, top_bits))
+    sort_in_block::<W, M, SAME, THREADS>(input, output, order, start, end, top_bits)
 }

@@ -5,7 +5,7 @@ use super::lists::Lists;
 use crate::buckets::partition_tile;
 use crate::msd::{
     BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, bucket_sort_blocks,
-    bucket_sort_threads, clear_counters, in_block_most, sort_cleared, start_buckets,
+    bucket_sort_threads, clear_counters, ends, in_block_most, sort_cleared, start_buckets,
 };
 use simt::{Global, grid, kernel, thread, warp};
 
@@ -93,21 +93,21 @@ fn bucket_sort<W: Key, M: Mapping, const THREADS: u32>(
     if thread::thread_idx_x() == 0 {
         histogram.set(thread::block_idx_x(), 0);
     }
-    sort_or_list::<W, M, THREADS>(input, output, starts, lists, numbers);
+    let bucket = ends(starts, thread::block_idx_x());
+    sort_or_list::<W, M, THREADS>(input, output, bucket, lists, numbers);
 }
 
-/// The work of a block of [`radix_msd_skewed_bucket_sort`] once the keys are there and the counters are cleared.
+/// Sorts a bucket, as [`radix_msd_skewed_bucket_sort`] does, once the keys are there and the counters are cleared.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn sort_or_list<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>,
     output: Global<W>,
-    starts: Global<u32>,
+    [start, end]: [u32; 2],
     lists: Global<u32>,
     numbers: Numbers,
 ) {
-    let (start, end, outcome) =
-        sort_cleared::<W, M, true, THREADS>(input, output, numbers.order, starts, numbers.common_bits);
+    let outcome = sort_cleared::<W, M, true, THREADS>(input, output, numbers.order, [start, end], numbers.common_bits);
     if outcome == Outcome::Sorted || end - start > in_block_most(THREADS) {
         return; // what is too large is on the lists
     }
