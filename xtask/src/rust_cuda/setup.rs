@@ -49,6 +49,7 @@ const CMAKE: &[&str] = &[
 
 /// The options of `setup` for rust-cuda.
 #[derive(clap::Args, Default)]
+#[group(id = "rust-cuda")]
 pub struct Args {
     /// The LLVM of rust-cuda: 7 compiles for compute capability up to 9.0, 19 for 10.0 and up [default: 7]
     #[arg(long, value_name = "VERSION", value_parser = llvm)]
