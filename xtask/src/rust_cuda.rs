@@ -4,90 +4,38 @@
 //! itself again: compiled by the nightly, with the feature `rust-cuda`, which makes cuda_builder and the code generator
 //! part of it, both from the repository by the config file. That second xtask builds the kernels.
 
+pub mod setup;
+
 use crate::{project, shell};
 use anyhow::{Context, Result};
 use rungs_ptx::Arch;
-use rungs_ptx::rust_cuda::{COMPONENTS, CONFIG, NIGHTLY, PIP_PACKAGES, RustCuda, cuda_of_pip, parts};
+use rungs_ptx::rust_cuda::{Llvm, NIGHTLY, RustCuda};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 use std::{env, fs};
-
-/// Time limit for rustup, which downloads some hundred megabytes.
-const RUSTUP_LIMIT: Duration = Duration::from_secs(900);
 
 /// The folder of pip's packages for rust-cuda.
 fn pip_folder() -> PathBuf {
     project::tools().join("rust-cuda")
 }
 
-/// Finds all parts of the toolchain, installs those that rustup and pip have, and prints the place of each; fails if
-/// one is missing. LLVM 7 is in no package.
-pub fn setup() -> Result<()> {
-    let missing = || parts(Some(&pip_folder())).into_iter().filter(|part| part.place.is_err()).map(|part| part.name);
-    if missing().any(|name| name == NIGHTLY || COMPONENTS.contains(&name)) {
-        println!("{NIGHTLY} or a component of it is missing; installing it");
-        let components = COMPONENTS.join(",");
-        let args = ["toolchain", "install", NIGHTLY, "--profile", "minimal", "--component", &components];
-        // What is missing afterwards is said below, with the command.
-        shell::run_within(RUSTUP_LIMIT, shell::command("rustup", &args)).unwrap_or_else(|why| println!("{why:#}"));
-    }
-    if missing().any(|name| ["CUDA toolkit", "libnvvm", "libdevice", "libclang"].contains(&name)) {
-        println!("a part of CUDA, or libclang, is missing; installing it by pip");
-        pip().unwrap_or_else(|why| println!("{why:#}"));
-    }
-    report()
-}
-
-/// Installs the packages, and makes the layout of a CUDA toolkit of them.
-fn pip() -> Result<()> {
-    let folder = pip_folder();
-    crate::setup::pip(&folder, &PIP_PACKAGES)?;
-    let cuda = cuda_of_pip(&folder);
-    let nvvm = cuda.join("nvvm");
-    fs::create_dir_all(nvvm.join("lib64")).with_context(|| format!("{} cannot be made", nvvm.display()))?;
-    // The second is the name that programs look for which were linked with the first. The paths are absolute, because
-    // the build script of rust-cuda's cust_raw reads a link and takes what it says from its own folder.
-    let library = cuda.join("lib/libnvvm.so.4");
-    for (name, to) in
-        [("lib64/libnvvm.so", &library), ("lib64/libnvvm.so.4", &library), ("include", &cuda.join("include"))]
-    {
-        link(to, &nvvm.join(name))?;
-    }
-    Ok(())
-}
-
-/// Makes a link, unless something is there.
-fn link(to: &Path, from: &Path) -> Result<()> {
-    if from.exists() {
-        return Ok(());
-    }
-    #[cfg(unix)]
-    return std::os::unix::fs::symlink(to, from).with_context(|| format!("{} cannot be made", from.display()));
-    #[cfg(not(unix))]
-    anyhow::bail!("link {} to {} by hand", from.display(), to.display())
-}
-
-/// Prints the place of each part of the toolchain; fails if one is missing.
-fn report() -> Result<()> {
-    for part in parts(Some(&pip_folder())) {
-        let place = part.place.map_or_else(|looked| format!("missing: {looked}"), |path| path.display().to_string());
-        println!("{:<19} {place}", part.name);
-    }
-    RustCuda::find(Some(&pip_folder())).map(drop).map_err(|incomplete| {
-        let missing = incomplete.missing().collect::<Vec<_>>().join(", ");
-        anyhow::anyhow!("rust-cuda's toolchain lacks {missing}; {}", rungs_ptx::rust_cuda::Incomplete::REMEDY)
-    })
-}
-
-/// Starts this program again, with rust-cuda in it.
+/// Starts this program again, with rust-cuda in it: once for each LLVM that the architectures need.
 pub fn start_again(arches: &[Arch], checked: bool, out: &Path) -> Result<()> {
-    let found = RustCuda::find(Some(&pip_folder()))?;
+    let of = |llvm| arches.iter().filter(|arch| Llvm::of(arch) == llvm).collect::<Vec<_>>();
+    let runs = [Llvm::Seven, Llvm::Nineteen].map(|llvm| (llvm, of(llvm)));
+    let runs = runs.into_iter().filter(|(_, arches)| !arches.is_empty());
+    // All that is missing is said before the first build, which takes minutes.
+    let found = |(llvm, arches)| Ok((llvm, arches, RustCuda::find(llvm, Some(&pip_folder()))?));
+    let runs = runs.map(found).collect::<Result<Vec<_>>>()?;
+    runs.into_iter().try_for_each(|(llvm, arches, found)| start_with(llvm, &arches, &found, checked, out))
+}
+
+fn start_with(llvm: Llvm, arches: &[&Arch], found: &RustCuda, checked: bool, out: &Path) -> Result<()> {
     println!("building xtask with {found}");
-    let mut command = shell::command(found.toolchain.join("bin/cargo"), &["run", "--config", CONFIG]);
+    let mut command = shell::command(found.toolchain.join("bin/cargo"), &["run", "--config", llvm.config()]);
     command
-        .args(["--package", "xtask", "--features", "rust-cuda", "--target-dir"])
-        .arg(target_dir())
+        .args(["--package", "xtask", "--features", features(llvm), "--target-dir"])
+        .arg(target_dir(llvm))
         .args(["--", "build-ptx", "--backend", "rust-cuda", "--out"])
         .arg(out)
         .args(arches.iter().flat_map(|arch| ["--arch".to_string(), arch.to_string()]));
@@ -97,11 +45,11 @@ pub fn start_again(arches: &[Arch], checked: bool, out: &Path) -> Result<()> {
     // cuda_builder starts a plain `cargo`, and finds the code generator below CARGO_TARGET_DIR.
     command
         .env("PATH", before("PATH", &[found.toolchain.join("bin")])?)
-        .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &[found.toolchain.join("lib"), found.nvvm])?)
+        .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &[found.toolchain.join("lib"), found.nvvm.clone()])?)
         .env("RUSTUP_TOOLCHAIN", NIGHTLY)
-        .env("CARGO_TARGET_DIR", target_dir())
-        .env("CUDA_PATH", found.cuda)
-        .env("LLVM_CONFIG", found.llvm_config)
+        .env("CARGO_TARGET_DIR", target_dir(llvm))
+        .env("CUDA_PATH", &found.cuda)
+        .env(llvm.variable(), &found.llvm_config)
         .env("LIBCLANG_PATH", &found.libclang)
         .env_remove("CARGO")
         .env_remove("RUSTC");
@@ -122,9 +70,21 @@ fn c_headers() -> Option<PathBuf> {
     folder.join("stddef.h").is_file().then_some(folder)
 }
 
-/// Where the second xtask and the code generator are built.
-fn target_dir() -> PathBuf {
-    project::target().join("rust-cuda")
+/// The features of the second xtask. The published crates, which the manifest names, have no LLVM 19.
+fn features(llvm: Llvm) -> &'static str {
+    match llvm {
+        Llvm::Seven => "rust-cuda",
+        Llvm::Nineteen => "rust-cuda,cuda_builder/llvm19,rustc_codegen_nvvm/llvm19",
+    }
+}
+
+/// Where the second xtask and the code generator are built. cuda_builder takes the first code generator that it finds
+/// there.
+fn target_dir(llvm: Llvm) -> PathBuf {
+    project::target().join(match llvm {
+        Llvm::Seven => "rust-cuda",
+        Llvm::Nineteen => "rust-cuda-19",
+    })
 }
 
 /// A list of folders with more in front.
@@ -163,11 +123,7 @@ const PROFILE: &[&str] = &["opt-level=3", "debug=false", "debug-assertions=false
 /// What cargo is told in the second xtask's build of the kernels, with its outputs in `folder`.
 #[cfg(any(feature = "rust-cuda", test))]
 fn cargo_arguments(options: &rungs_ptx::Options, folder: &Path) -> Vec<String> {
-    let mut arguments = vec![
-        "--locked".to_string(),
-        format!("--config={}", project::root().join(CONFIG).display()),
-        format!("--target-dir={}", folder.display()),
-    ];
+    let mut arguments = vec!["--locked".to_string(), format!("--target-dir={}", folder.display())];
     arguments.extend(PROFILE.iter().map(|setting| format!("--config=profile.release.{setting}")));
     // As in the default backend's build: jump threading copies barriers into both arms of a branch. cuda_builder sets
     // RUSTFLAGS itself; a profile's flags are added to them.

@@ -3,7 +3,7 @@
 use crate::backend::Backend;
 use crate::ptxas::Ptxas;
 use crate::{project, rust_cuda, shell};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use rungs_ptx::Toolchain;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,22 +37,36 @@ const NEEDS: &[Need] = &[
 /// The options of `setup`.
 #[derive(clap::Args, Default)]
 pub struct Args {
-    /// The compiler of the kernels. Of rust-cuda's parts, LLVM 7 is searched for, and not installed
+    /// The compiler of the kernels
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
+    /// Say what is here and what would be installed, and install nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten, next_help_heading = "With --backend rust-cuda")]
+    rust_cuda: rust_cuda::setup::Args,
 }
 
 /// Goes through all needs, prints the place of each, and fails with those that cannot be met.
 pub fn run(args: &Args) -> Result<()> {
+    let without = args.backend == Backend::Rustc && args.rust_cuda.are_given();
+    ensure!(!without, "--llvm and --llvm-source require --backend rust-cuda");
     let mut unmet = vec![];
     for need in NEEDS {
-        match meet(need) {
+        let met = if args.dry_run { (need.find)() } else { meet(need) };
+        match met {
+            Err(_) if args.dry_run => println!("{:<17} missing; would be installed", need.name),
             Ok(place) => println!("{:<17} {place}", need.name),
             Err(why) => unmet.push(format!("{}: {why:#}", need.name)),
         }
     }
-    let rust_cuda = if args.backend == Backend::RustCuda { rust_cuda::setup() } else { Ok(()) };
-    if unmet.is_empty() { rust_cuda } else { bail!("missing, and could not be installed:\n  {}", unmet.join("\n  ")) }
+    if !unmet.is_empty() {
+        bail!("missing, and could not be installed:\n  {}", unmet.join("\n  "));
+    }
+    match args.backend {
+        Backend::Rustc => Ok(()),
+        Backend::RustCuda => rust_cuda::setup::setup(&args.rust_cuda, args.dry_run),
+    }
 }
 
 /// Its place, after installing it if it was missing.

@@ -2,6 +2,7 @@
 //!
 //! Nothing here depends on rust-cuda itself, runs rustup, or asks a network.
 
+use crate::Arch;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fmt, fs};
@@ -15,14 +16,76 @@ pub const COMPILER: &str = "rust-cuda, nightly-2026-04-02";
 /// The config file, below the workspace's folder, that makes cargo take rust-cuda from its repository.
 pub const CONFIG: &str = "xtask/rust-cuda.toml";
 
+/// The same with a later revision of the code generator, which can be linked with LLVM 19.
+pub const CONFIG_19: &str = "xtask/rust-cuda-19.toml";
+
 /// The package, below the workspace's folder, that rust-cuda builds the kernels as.
 pub const PACKAGE: &str = "xtask/rust-cuda";
 
 /// The oldest CUDA whose libnvvm the pinned revision works with.
 const OLDEST_CUDA: u32 = 12;
 
-/// The LLVM that the code generator is linked with.
-const LLVM: &str = "7.";
+/// The LLVM that the code generator is linked with. libnvvm reads LLVM 7's IR for compute capability up to 9.0, and
+/// that of a newer LLVM from 10.0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Llvm {
+    /// For compute capability up to 9.0. No current distribution has it.
+    Seven,
+    /// For compute capability 10.0 and up.
+    Nineteen,
+}
+
+impl Llvm {
+    /// The LLVM that compiles for an architecture.
+    pub fn of(arch: &Arch) -> Self {
+        if arch.number() < 100 { Self::Seven } else { Self::Nineteen }
+    }
+
+    /// Its name: `LLVM 7`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seven => "LLVM 7",
+            Self::Nineteen => "LLVM 19",
+        }
+    }
+
+    /// The config file that makes cargo take the code generator from its repository.
+    pub fn config(self) -> &'static str {
+        match self {
+            Self::Seven => CONFIG,
+            Self::Nineteen => CONFIG_19,
+        }
+    }
+
+    /// The environment variable that names `llvm-config` to rust-cuda's build.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::Seven => "LLVM_CONFIG",
+            Self::Nineteen => "LLVM_CONFIG_19",
+        }
+    }
+
+    /// The names in PATH, and the usual places, of `llvm-config`.
+    fn usual(self) -> ([&'static str; 2], [&'static str; 2]) {
+        match self {
+            Self::Seven => {
+                let places = ["/usr/lib/llvm-7/bin/llvm-config", "/opt/llvm-7/bin/llvm-config"];
+                (["llvm-config", "llvm-config-7"], places)
+            }
+            Self::Nineteen => {
+                let places = ["/usr/lib/llvm-19/bin/llvm-config", "/opt/llvm-19/bin/llvm-config"];
+                (["llvm-config-19", "llvm-config"], places)
+            }
+        }
+    }
+}
+
+/// The folder in which `xtask setup` builds LLVM 7 and keeps it. It is outside of cargo's target folder: the build takes
+/// long, and serves every clone.
+pub fn llvm_7_folder() -> Option<PathBuf> {
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    Some(cache.or_else(|| Some(env::home_dir()?.join(".cache")))?.join("rungs/llvm-7"))
+}
 
 /// A part that rust-cuda needs.
 #[derive(Clone, Debug)]
@@ -71,8 +134,8 @@ impl Incomplete {
     }
 
     /// The remedy.
-    pub const REMEDY: &str = "containers/rust-cuda.Containerfile has all of it; docs/backends.md tells how to install \
-                              it by hand. The default backend needs none of it";
+    pub const REMEDY: &str = "`cargo xtask setup --backend rust-cuda` installs it, with `--llvm 19` for compute \
+                              capability 10.0 and up; the default backend needs none of it";
 }
 
 impl fmt::Display for Incomplete {
@@ -88,12 +151,12 @@ impl fmt::Display for Incomplete {
 impl std::error::Error for Incomplete {}
 
 impl RustCuda {
-    /// The toolchain on this machine; `pip` is as for [`parts`].
+    /// The toolchain on this machine; the arguments are those of [`parts`].
     ///
     /// # Errors
     /// [`Incomplete`] if a part is missing; it displays all parts.
-    pub fn find(pip: Option<&Path>) -> Result<Self, Incomplete> {
-        let parts = parts(pip);
+    pub fn find(llvm: Llvm, pip: Option<&Path>) -> Result<Self, Incomplete> {
+        let parts = parts(llvm, pip);
         if parts.iter().any(|part| part.place.is_err()) {
             return Err(Incomplete { parts });
         }
@@ -103,7 +166,7 @@ impl RustCuda {
         };
         let folder = |name: &str| place(name).parent().map(Path::to_path_buf).unwrap_or_default();
         let (nvvm, libclang) = (folder(LIBNVVM), folder(LIBCLANG));
-        Ok(Self { toolchain: place(NIGHTLY), llvm_config: place(LLVM_7), cuda: place(CUDA), nvvm, libclang })
+        Ok(Self { toolchain: place(NIGHTLY), llvm_config: place(llvm.name()), cuda: place(CUDA), nvvm, libclang })
     }
 }
 
@@ -113,10 +176,16 @@ impl fmt::Display for RustCuda {
     }
 }
 
-const LLVM_7: &str = "LLVM 7";
+/// The part that has the libraries of LLVM.
+pub const LLVM_LIBRARIES: &str = "LLVM's libraries";
 const CUDA: &str = "CUDA toolkit";
 const LIBNVVM: &str = "libnvvm";
 const LIBCLANG: &str = "libclang";
+
+/// The compiler of the code generator's parts in C++.
+pub const CXX: &str = "C++ compiler";
+/// What the code generator's build links, with the program that finds it.
+pub const OPENSSL: &str = "OpenSSL's headers";
 
 /// The components of the nightly.
 pub const COMPONENTS: [&str; 3] = ["rust-src", "rustc-dev", "llvm-tools"];
@@ -132,19 +201,21 @@ pub fn cuda_of_pip(folder: &Path) -> PathBuf {
 
 /// All parts, each with its place or with the places searched. `pip` is a folder with [`PIP_PACKAGES`], which is
 /// searched after the others.
-pub fn parts(pip: Option<&Path>) -> Vec<Part> {
+pub fn parts(llvm: Llvm, pip: Option<&Path>) -> Vec<Part> {
     let toolchain = toolchain();
     let component = |name: &str| component(&toolchain, name);
     let cuda = cuda(pip);
-    let llvm_config = llvm_config();
+    let llvm_config = llvm_config(llvm);
     let toolkit = |folder: &str, file: &str| in_nvvm(&cuda, folder, file);
     vec![
         Part { name: NIGHTLY, place: toolchain.clone() },
         Part { name: COMPONENTS[0], place: component(COMPONENTS[0]) },
         Part { name: COMPONENTS[1], place: component(COMPONENTS[1]) },
         Part { name: COMPONENTS[2], place: component(COMPONENTS[2]) },
-        Part { name: LLVM_7, place: llvm_config.clone() },
-        Part { name: "LLVM's libraries", place: llvm_libraries(&llvm_config) },
+        Part { name: CXX, place: in_path("c++").ok_or_else(|| "no c++ in PATH".into()) },
+        Part { name: OPENSSL, place: openssl() },
+        Part { name: llvm.name(), place: llvm_config.clone() },
+        Part { name: LLVM_LIBRARIES, place: llvm_libraries(&llvm_config) },
         Part { name: CUDA, place: cuda.clone() },
         Part { name: LIBNVVM, place: toolkit("lib64", "libnvvm.so") },
         Part { name: "libdevice", place: toolkit("libdevice", "libdevice.10.bc") },
@@ -175,16 +246,25 @@ fn component(toolchain: &Result<PathBuf, String>, component: &str) -> Result<Pat
     Err(format!("not in {}; {add}", list.display()))
 }
 
-/// The places where rust-cuda's build searches: `$LLVM_CONFIG`, then `llvm-config` in PATH; and two usual names of an
-/// old LLVM beside a new one.
-fn llvm_config() -> Result<PathBuf, String> {
-    let named = env::var_os("LLVM_CONFIG").map(PathBuf::from);
-    let in_path = ["llvm-config", "llvm-config-7"].map(|name| in_path(name).unwrap_or_else(|| name.into()));
-    let usual = ["/usr/lib/llvm-7/bin/llvm-config", "/opt/llvm-7/bin/llvm-config"].map(PathBuf::from);
+/// The headers of OpenSSL, by the program that the build asks.
+fn openssl() -> Result<PathBuf, String> {
+    let program = in_path("pkg-config").ok_or("no pkg-config in PATH")?;
+    let asked = Command::new(&program).args(["--variable=includedir", "openssl"]).output();
+    let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()).unwrap_or_default();
+    if said.is_empty() { Err("pkg-config knows no openssl".into()) } else { Ok(said.into()) }
+}
+
+/// The places where rust-cuda's build searches, the variable first and then PATH; two usual places of one LLVM beside
+/// another; and the folder in which setup builds LLVM 7.
+fn llvm_config(llvm: Llvm) -> Result<PathBuf, String> {
+    let named = env::var_os(llvm.variable()).map(PathBuf::from);
+    let (names, places) = llvm.usual();
+    let in_path = names.map(|name| in_path(name).unwrap_or_else(|| name.into()));
+    let built = llvm_7_folder().filter(|_| llvm == Llvm::Seven).map(|folder| folder.join("bin/llvm-config"));
     let mut looked = vec![];
-    for program in named.into_iter().chain(in_path).chain(usual) {
+    for program in named.into_iter().chain(in_path).chain(places.map(PathBuf::from)).chain(built) {
         match version(&program) {
-            Some(version) if version.starts_with(LLVM) => return Ok(program),
+            Some(version) if is_of(llvm, &version) => return Ok(program),
             Some(version) => looked.push(format!("{} is of LLVM {version}", program.display())),
             None => looked.push(format!("no {}", program.display())),
         }
@@ -192,9 +272,14 @@ fn llvm_config() -> Result<PathBuf, String> {
     Err(looked.join(", "))
 }
 
+/// Whether `llvm-config --version` is of this LLVM: `7.0.1`, `19.1.7`.
+fn is_of(llvm: Llvm, version: &str) -> bool {
+    llvm.name().strip_prefix("LLVM ") == version.split('.').next()
+}
+
 /// The libraries that the code generator is linked with, all of them: a build of LLVM may have stopped half-way.
 fn llvm_libraries(llvm_config: &Result<PathBuf, String>) -> Result<PathBuf, String> {
-    let Ok(program) = llvm_config else { return Err("parts of LLVM 7, which is not here".into()) };
+    let Ok(program) = llvm_config else { return Err("parts of LLVM, which is not here".into()) };
     let run = |arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();
         output.map_err(|error| format!("{} does not run: {error}", program.display()))
@@ -323,16 +408,20 @@ mod tests {
         assert!(config.contains(NIGHTLY), "the head of {CONFIG} names another nightly");
         let container = include_str!("../../../containers/rust-cuda.Containerfile");
         assert!(container.contains(NIGHTLY), "the container has another nightly");
-        let revisions: Vec<_> = config.split("rev = \"").skip(1).map(|rest| &rest[..40]).collect();
-        assert_eq!(revisions.len(), 4, "{config}");
-        assert!(revisions.iter().all(|revision| *revision == revisions[0]), "{revisions:?}");
+        assert!(include_str!("../../rust-cuda-19.toml").contains(NIGHTLY), "the head of {CONFIG_19} names another");
+        // cuda_std is of the code generator's revision; LLVM 19's code generator takes the same.
+        let revisions = |text: &'static str| text.split("rev = \"").skip(1).map(|rest| &rest[..40]).collect::<Vec<_>>();
+        let mut all = revisions(config);
+        all.extend(revisions(include_str!("../../rust-cuda/Cargo.toml")));
+        assert_eq!(all.len(), 4, "{config}");
+        assert!(all.iter().all(|revision| *revision == all[0]), "{all:?}");
         let lock = include_str!("../../rust-cuda/Cargo.lock");
-        assert!(lock.contains(revisions[0]), "{PACKAGE}/Cargo.lock was made with another revision");
+        assert!(lock.contains(all[0]), "{PACKAGE}/Cargo.lock was made with another revision");
     }
 
     #[test]
     fn every_part_says_where_it_is_or_where_it_was_looked_for() {
-        for part in parts(None) {
+        for part in [Llvm::Seven, Llvm::Nineteen].into_iter().flat_map(|llvm| parts(llvm, None)) {
             match &part.place {
                 Ok(path) => assert!(path.exists(), "{part}"),
                 Err(looked) => assert!(!looked.is_empty(), "{part}"),
@@ -350,6 +439,17 @@ mod tests {
         assert!(text.contains("nightly-2026-04-02: missing (no such folder)"), "{text}");
         assert!(text.contains("CUDA toolkit: /opt/cuda"), "{text}");
         assert!(text.ends_with(Incomplete::REMEDY), "{text}");
+    }
+
+    #[test]
+    fn an_architecture_and_a_version_choose_their_llvm() {
+        let of = |name: &str| Llvm::of(&name.parse().unwrap());
+        assert_eq!(["sm_80", "sm_90a"].map(of), [Llvm::Seven; 2]);
+        assert_eq!(["sm_100", "sm_103a", "sm_120f"].map(of), [Llvm::Nineteen; 3]);
+        assert!(is_of(Llvm::Seven, "7.0.1") && is_of(Llvm::Nineteen, "19.1.7"));
+        for (llvm, version) in [(Llvm::Seven, "17.0.6"), (Llvm::Seven, "70.1"), (Llvm::Nineteen, "1.9.0")] {
+            assert!(!is_of(llvm, version), "{version}");
+        }
     }
 
     /// A build that stopped half-way, and one that is whole, by programs that answer as LLVM 7's `llvm-config` does.

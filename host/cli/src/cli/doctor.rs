@@ -7,7 +7,7 @@ use clap::Command;
 use rungs::engine::{cuda, named_ptx, ptx};
 use rungs::error::Result;
 use rungs_group::nccl;
-use rungs_ptx::rust_cuda::{Incomplete, RustCuda};
+use rungs_ptx::rust_cuda::{Incomplete, Llvm, RustCuda};
 use serde::Serialize;
 
 pub(super) fn command() -> Command {
@@ -155,7 +155,7 @@ fn toolchain() -> Finding {
 /// The other backend: whether rust-cuda's toolchain is here, by the code that `xtask build-ptx` searches with.
 fn rust_cuda() -> Finding {
     let what = "rust-cuda's toolchain";
-    match RustCuda::find(None) {
+    match RustCuda::find(Llvm::Seven, None) {
         Ok(_) => Finding { what, found: true, detail: "all of its parts were found".into(), advice: None },
         Err(incomplete) => {
             let detail = format!("missing: {}", incomplete.missing().collect::<Vec<_>>().join(", "));
