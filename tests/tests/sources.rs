@@ -386,3 +386,18 @@ fn files_use_each_other_in_one_direction() {
     let module = |path: &str| path.split("::").map(String::from).collect::<Vec<_>>();
     assert!(known[&module("r2_shared_step")].contains(&module("r1_global_step")), "{known:#?}");
 }
+
+/// Cargo looks for no tests there: a file is a module of `vectors`, or named in the manifest.
+#[test]
+fn every_test_of_vectors_is_run() {
+    let read = |path: &str| fs::read_to_string(root().join("host").join(path)).unwrap();
+    let (manifest, modules) = (read("Cargo.toml"), read("tests/vectors.rs"));
+    let folder = fs::read_dir(root().join("host/tests")).unwrap().map(|entry| entry.unwrap().path());
+    let stems: BTreeSet<_> = folder.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let is_run = |stem: &str| {
+        manifest.contains(&format!("[[test]]\nname = \"{stem}\"\n")) || modules.contains(&format!("\nmod {stem};\n"))
+    };
+    assert!(stems.len() > 10, "{stems:?}");
+    let lacking: Vec<_> = stems.iter().filter(|stem| !is_run(stem)).collect();
+    assert!(lacking.is_empty(), "run by no test: {lacking:?}");
+}

@@ -62,19 +62,26 @@ pub(super) unsafe fn look_at_pack<R>(
     if let Some(instruction) = stats::plain(space, kind) {
         here().count(instruction, 16, address);
     }
+    let block = here();
+    block.before_access();
     // SAFETY: passed on.
-    unsafe {
+    let result = unsafe {
         watch_pack(space, kind, address, p, access, |session, state, thread, touch| {
             session.plain(state, thread, touch, Use::of(kind));
             if cache == Cache::ReadOnly {
                 session.read_only(state, thread, touch);
             }
         })
+    };
+    // SAFETY: passed on.
+    for (i, word) in unsafe { memory::load_pack(p) }.into_iter().enumerate() {
+        block.after_access(space, address + 4 * i as u64, 4, word.into());
     }
+    result
 }
 
-/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted, and a check judges it
-/// by `judge`.
+/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted, no spin is searched for
+/// in it, and a check judges it by `judge`.
 ///
 /// # Safety
 /// As for [`look_at_pack`].
@@ -89,7 +96,6 @@ pub(super) unsafe fn watch_pack<R>(
 ) -> R {
     let block = here();
     block.interrupt();
-    block.before_access();
     // SAFETY: passed on.
     let words = || unsafe { memory::load_pack(p) };
     let (before, site) = (block.judge(|_, _, _| words().map(u64::from)), Location::caller());
@@ -100,9 +106,6 @@ pub(super) unsafe fn watch_pack<R>(
         let after = after.map(u64::from);
         let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
         block.judge(|session, state, thread| judge(session, state, thread, &touch));
-    }
-    for (i, word) in after.into_iter().enumerate() {
-        block.after_access(space, address + 4 * i as u64, 4, word.into());
     }
     result
 }

@@ -21,8 +21,8 @@ pub(super) fn barrier(mask: u32) {
 
 /// A meeting of all lanes, each of which has left its fragments with the warp; the last computes all products.
 #[track_caller]
-fn multiply(compute: fn(&Fragments)) {
-    meet(u32::MAX, Deposit::default(), |warp, _| compute(&warp.fragments), false);
+pub(super) fn multiply(compute: impl FnOnce(&Fragments)) {
+    meet(u32::MAX, Deposit::default(), |warp, _| compute(warp.fragments()), false);
 }
 
 /// A meeting of all lanes.
@@ -32,9 +32,9 @@ pub(super) fn together() {
 }
 
 /// Calls `f` with the fragments of the running thread's warp, and its lane.
-fn with_fragments<R>(f: impl FnOnce(&Fragments, usize) -> R) -> R {
+pub(super) fn with_fragments<R>(f: impl FnOnce(&Fragments, usize) -> R) -> R {
     let (block, thread) = (here(), here().current());
-    f(&block.warp(thread).fragments, thread % 32)
+    f(block.warp(thread).fragments(), thread % 32)
 }
 
 /// The product of small matrices: one call by all lanes.
@@ -54,13 +54,12 @@ pub(super) fn multiply_add_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4
     with_fragments(|fragments, lane| fragments.products64[lane].get())
 }
 
-/// The lanes meet, each with its fragments. Returns those of all lanes.
+/// The lanes meet, each with its fragments; the last calls `compute`. A lane that is at its next call already brings
+/// the next.
 #[track_caller]
-pub(super) fn hold(fragments: Held) -> [Held; 32] {
+pub(super) fn hold(fragments: Held, compute: impl FnOnce(&Fragments)) {
     with_fragments(|all, lane| all.brought[lane].set(fragments));
-    // A lane that is at its next call already brings the next: this call's are kept apart.
-    multiply(|all| all.brought.iter().zip(&all.held).for_each(|(from, to)| to.set(from.get())));
-    with_fragments(|all, _| std::array::from_fn(|lane| all.held[lane].get()))
+    multiply(compute);
 }
 
 /// Contributes `value` to the meeting of the lanes of `mask` and returns the caller's result, by `combine`.

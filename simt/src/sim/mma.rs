@@ -3,8 +3,9 @@
 //! A tensor core adds its products in an order and with a precision that are not published. Here the sum is made in
 //! double precision, which holds every product exactly, and rounded towards zero once.
 
+use super::wgmma::Decoded;
 use crate::mma::{HALF, SEEN};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// A lane's operands: its elements of A, B and C.
 type Operands = ([u32; 4], [u32; 2], [f32; 4]);
@@ -19,9 +20,9 @@ pub(super) struct Fragments {
     pub(super) products: [Cell<[f32; 4]>; 32],
     pub(super) operands64: [Cell<Operands64>; 32],
     pub(super) products64: [Cell<[f64; 4]>; 32],
-    /// Of a product by four warps: what the lanes bring, and what they have met with.
+    /// Of a product by four warps: what the lanes bring, and the operands of the last one.
     pub(super) brought: [Cell<Held>; 32],
-    pub(super) held: [Cell<Held>; 32],
+    pub(super) decoded: RefCell<Decoded>,
 }
 
 /// A lane's two fragments of an operand of 64 rows.

@@ -13,23 +13,25 @@ pub(super) struct SharedMemory {
     /// Static arrays, by key, with the address that each was given. They keep these from block to block.
     arrays: RefCell<Vec<(usize, u32)>>,
     bytes: Cell<u32>,
+    /// As many as are used, with room for the most there can be: they never move.
     words: UnsafeCell<Vec<u128>>,
 }
 
 impl SharedMemory {
     pub(super) fn new(dynamic_bytes: u32) -> Self {
+        let mut words = Vec::with_capacity(MAX_SHARED as usize / 16 + 1);
+        words.resize(dynamic_bytes.div_ceil(16) as usize, POISON);
         Self {
             dynamic_bytes,
             arrays: RefCell::default(),
             bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
-            words: UnsafeCell::new(vec![POISON; MAX_SHARED as usize / 16 + 1]),
+            words: UnsafeCell::new(words),
         }
     }
 
-    /// As the next block finds it; what no array has been given yet is still poisoned.
+    /// As the next block finds it.
     pub(super) fn reset(&mut self) {
-        let bytes = self.bytes.get() as usize;
-        self.words.get_mut()[..bytes.div_ceil(16)].fill(POISON);
+        self.words.get_mut().fill(POISON);
     }
 
     /// The bytes of dynamic memory and the arrays that have an address.
@@ -46,7 +48,8 @@ impl SharedMemory {
     /// A pointer to an address that is inside.
     #[inline(always)]
     pub(super) fn pointer(&self, address: u32) -> *mut u8 {
-        // SAFETY: the vector is changed by `reset` alone, which has it to itself; this reference to it ends here.
+        // SAFETY: `reset` has the vector to itself, and `array` holds no reference to it behind its end; this one ends
+        // here.
         unsafe { (*self.words.get()).as_mut_ptr().cast::<u8>().wrapping_add(address as usize) }
     }
 
@@ -68,6 +71,9 @@ impl SharedMemory {
             "the block needs {end} bytes of shared memory, static and dynamic; it has at most {MAX_SHARED}"
         );
         self.bytes.set(end);
+        // SAFETY: one thread of the block runs at a time, and no reference to the vector lives outside of this type's
+        // functions, which do not call each other while they hold one.
+        unsafe { (*self.words.get()).resize(end as usize / 16, POISON) };
         arrays.push((key, address));
         (address, true)
     }

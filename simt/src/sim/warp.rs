@@ -2,7 +2,7 @@
 //! have arrived.
 
 use super::mma::Fragments;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::panic::Location;
 
 /// The contribution of a lane: its value and, for shuffles, the lane to read or the distance.
@@ -30,10 +30,16 @@ pub(super) struct Warp {
     meetings: RefCell<Vec<Meeting>>,
     /// Each lane's result of its last meeting.
     pub(super) results: [Cell<u32>; 32],
-    pub(super) fragments: Fragments,
+    /// Made when the warp first multiplies: they take longer to make than all else of a small block.
+    fragments: OnceCell<Box<Fragments>>,
 }
 
 impl Warp {
+    /// The fragments of its lanes.
+    pub(super) fn fragments(&self) -> &Fragments {
+        self.fragments.get_or_init(Box::default)
+    }
+
     /// Forgets meetings that a fault interrupted.
     pub(super) fn reset(&self) {
         self.meetings.borrow_mut().clear();

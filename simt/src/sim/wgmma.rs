@@ -15,11 +15,14 @@ use super::{collective, watchdog};
 use crate::scalar::{Along, Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{F8E4M3, F8E5M2, bf16, f16};
+use std::marker::PhantomData;
 use std::panic::Location;
 
-/// Bytes along k that one instruction takes, and the elements of a row if an element has 8 bits.
+/// Bytes along k that one instruction takes, which are as many elements of 8 bits.
 const STEP: u32 = 32;
-const MOST: usize = ROW as usize;
+const EIGHT: usize = STEP as usize;
+/// Elements along k of half a tile of `f32`.
+const HALF: usize = ROW as usize / 4 / 2;
 /// Rows of A per warp.
 const ROWS: u32 = 16;
 
@@ -69,12 +72,18 @@ pub(super) unsafe fn multiply_add<S: Operand, T: Operand, A: Lies, B: Lies, cons
 ) {
     let thread = here().current() as u32;
     let (lane, first) = (thread % 32, thread / 32 % 4 * ROWS);
+    let (columns, packs) = (2 * SUMS as u32, ROW / 16);
     // No lane is at its next call before all have come to this one: all of them have to come.
-    collective::together();
+    collective::multiply(|fragments| {
+        let depth = ROW as usize / size_of::<T>();
+        let rows = if A::ACROSS { 64 } else { first + ROWS };
+        let (a, b) = (Packed::<S, A>::new(tiles.a, rows), Packed::<T, B>::new(tiles.b, columns));
+        let of_a = |row, k| a.element(first as usize + row, k);
+        fragments.decoded.borrow_mut().decode(depth, columns as usize, of_a, |column, k| b.element(column, k));
+    });
     collective::group_calls();
     begin(made);
     // Every byte is read by one lane of a warp, for those who watch; the values follow from memory as it is.
-    let (columns, packs) = (2 * SUMS as u32, ROW / 16);
     if watchdog::looks() {
         if A::ACROSS {
             // Two packs of each of the 64 rows, in the places that these packs have there.
@@ -91,19 +100,9 @@ pub(super) unsafe fn multiply_add<S: Operand, T: Operand, A: Lies, B: Lies, cons
             watch(tiles.b + i * 16, made);
         }
     }
-    let (depth, step) = ((ROW / size_of::<T>() as u32) as usize, STEP as usize / size_of::<T>());
-    let a = [0, 8].map(|down| row::<S, A>(tiles.a, first + lane / 4 + down));
-    for (pair, sums) in sums.chunks_exact_mut(4).enumerate() {
-        for along in 0..2 {
-            let b = row::<T, B>(tiles.b, pair as u32 * 8 + lane % 4 * 2 + along);
-            for down in 0..2 {
-                let sum = &mut sums[down * 2 + along as usize];
-                for (a, b) in a[down][..depth].chunks_exact(step).zip(b[..depth].chunks_exact(step)) {
-                    *sum = if size_of::<T>() == 1 { add_aligned(*sum, a, b) } else { add(*sum, a, b) };
-                }
-            }
-        }
-    }
+    collective::with_fragments(|fragments, lane| {
+        fragments.decoded.borrow().add(lane, STEP as usize / size_of::<T>(), sums)
+    });
 }
 
 /// Adds the products of the fragments that the lanes hold, of sixteen k, and that half of a tile of `f32` to the lane's
@@ -118,48 +117,98 @@ pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
     sums: &mut [f32; SUMS],
     made: Made,
 ) {
-    let thread = here().current() as u32;
-    let lane = thread % 32;
-    let held = collective::hold(fragments);
+    let (lane, columns) = (here().current() as u32 % 32, 2 * SUMS as u32);
+    collective::hold(fragments, |fragments| {
+        let b = Packed::<f32, Along>::new(tile, columns);
+        // Element k of a row is what one of the lanes holds.
+        let of_a = |row: usize, k: usize| {
+            let of = fragments.brought[row % 8 * 4 + k % 4].get()[k / 8];
+            seen(of[row / 8 + k % 8 / 4 * 2])
+        };
+        let of_b = |column, k| b.element(column, half as usize * HALF + k);
+        fragments.decoded.borrow_mut().decode(HALF, columns as usize, of_a, of_b);
+    });
     collective::group_calls();
     begin(made);
     if watchdog::looks() {
         // Half of the packs of each row, in the places that they have there.
-        for i in (lane..2 * SUMS as u32 * 4).step_by(32) {
+        for i in (lane..columns * 4).step_by(32) {
             let (row, pack) = (i / 4, half * 4 + i % 4);
             watch(tile + row * ROW + (pack ^ (row % 8)) * 16, made);
         }
     }
-    // Element k of row lane / 4 + 8·down.
-    let a = |down: usize, k: usize| {
-        let of = &held[(lane / 4 * 4) as usize + k % 4][k / 8];
-        seen(of[down + k % 8 / 4 * 2])
-    };
-    let a = [0, 1].map(|down| -> [f64; 16] { std::array::from_fn(|k| a(down, k)) });
-    for (pair, sums) in sums.chunks_exact_mut(4).enumerate() {
-        for along in 0..2 {
-            let b = row::<f32, Along>(tile, pair as u32 * 8 + lane % 4 * 2 + along);
-            let b = &b[half as usize * 16..][..16];
-            for down in 0..2 {
-                let sum = &mut sums[down * 2 + along as usize];
-                for (a, b) in a[down].chunks_exact(8).zip(b.chunks_exact(8)) {
-                    *sum = add(*sum, a, b);
+    collective::with_fragments(|fragments, lane| fragments.decoded.borrow().add(lane, STEP as usize / 4, sums));
+}
+
+/// The operands of a product as the tensor cores see them: decoded once, by the last lane of a warp that comes to it.
+#[derive(Default)]
+pub(super) struct Decoded {
+    /// Elements along k.
+    depth: usize,
+    /// The warp's rows of A.
+    a: Vec<f64>,
+    /// Columns of B, two by two: for each k the elements of both.
+    b: Vec<f64>,
+}
+
+impl Decoded {
+    fn decode(
+        &mut self,
+        depth: usize,
+        columns: usize,
+        of_a: impl Fn(usize, usize) -> f64,
+        of_b: impl Fn(usize, usize) -> f64,
+    ) {
+        self.depth = depth;
+        self.a.resize(ROWS as usize * depth, 0.0);
+        for (row, elements) in self.a.chunks_exact_mut(depth).enumerate() {
+            elements.iter_mut().enumerate().for_each(|(k, element)| *element = of_a(row, k));
+        }
+        self.b.resize(columns * depth, 0.0);
+        for (pair, elements) in self.b.chunks_exact_mut(2 * depth).enumerate() {
+            for (k, both) in elements.chunks_exact_mut(2).enumerate() {
+                (both[0], both[1]) = (of_b(2 * pair, k), of_b(2 * pair + 1, k));
+            }
+        }
+    }
+
+    /// Adds the products of a lane's rows and columns to its sums, so many along k at once.
+    fn add(&self, lane: usize, step: usize, sums: &mut [f32]) {
+        let depth = self.depth;
+        let [upper, lower] = [0, 8].map(|down| &self.a[(lane / 4 + down) * depth..][..depth]);
+        for (columns, sums) in sums.chunks_exact_mut(4).enumerate() {
+            let b = &self.b[(columns * 4 + lane % 4) * 2 * depth..][..2 * depth];
+            for ((upper, lower), b) in
+                upper.chunks_exact(step).zip(lower.chunks_exact(step)).zip(b.chunks_exact(2 * step))
+            {
+                if step == EIGHT {
+                    for along in 0..2 {
+                        let b: [f64; EIGHT] = std::array::from_fn(|k| b[2 * k + along]);
+                        sums[along] = add_aligned(sums[along], upper, &b);
+                        sums[2 + along] = add_aligned(sums[2 + along], lower, &b);
+                    }
+                    continue;
+                }
+                // As `Iterator::sum` begins.
+                let mut products = [-0.0f64; 4];
+                for ((upper, lower), b) in upper.iter().zip(lower).zip(b.chunks_exact(2)) {
+                    products[0] += upper * b[0];
+                    products[1] += upper * b[1];
+                    products[2] += lower * b[0];
+                    products[3] += lower * b[1];
+                }
+                for (sum, products) in sums.iter_mut().zip(products) {
+                    *sum = towards_zero(f64::from(*sum) + products);
                 }
             }
         }
     }
 }
 
-/// A sum and the products of two rows.
-fn add(sum: f32, a: &[f64], b: &[f64]) -> f32 {
-    let products = a.iter().zip(b).map(|(a, b)| a * b);
-    towards_zero(f64::from(sum) + products.sum::<f64>())
-}
-
 /// Bits behind the binary point that terms keep beside the largest.
 const KEPT: i32 = 13;
 
-/// [`add`] for elements of 8 bits. The products and the sum are shifted to the largest exponent among them, and cut off
+/// A sum and the products of two rows of elements of 8 bits. The products and the sum are shifted to the largest exponent among them, and cut off
 /// [`KEPT`] bits behind the point; the result has as many. NVIDIA does not say so: the model gives the errors that we
 /// measured on an H100 for k from 128 to 8192, of normal numbers and of numbers in [0, 1), with 13 bits and not with 12
 /// or 14. How many products the hardware aligns at once (32 here) does not show in these errors.
@@ -197,21 +246,28 @@ fn watch(address: u32, made: Made) {
     unsafe { watch_pack(Space::Shared, AccessKind::Read, address.into(), p, || (), judge) }
 }
 
-/// Row `row` of the operand in the tile at an address, as the tensor cores see it; of wider elements there are fewer.
-fn row<T: Operand, L: Lies>(tile: u32, row: u32) -> [f64; MOST] {
-    let (depth, pack) = (ROW as usize / size_of::<T>(), T::PACK as usize);
-    // Where in 64 rows of the tile element k is.
-    let place = |k: usize| {
-        let (line, at) = if L::ACROSS { (k, row as usize % depth) } else { (row as usize % 64, k) };
-        line * depth + ((at / pack) ^ (line % 8)) * pack + at % pack
-    };
-    let p = here().shared(tile + row / 64 * 64 * ROW, if L::ACROSS { 64 * ROW } else { (row % 64 + 1) * ROW });
-    std::array::from_fn(|k| {
-        if k >= depth {
-            return 0.0;
-        }
-        // SAFETY: `shared` gives a pointer to all bytes of these rows, which is aligned to 16.
-        let bits = unsafe { p.cast::<T>().add(place(k)).read() }.to_bits_64();
+/// An operand in a tile.
+struct Packed<T, L> {
+    first: *const T,
+    lies: PhantomData<L>,
+}
+
+impl<T: Operand, L: Lies> Packed<T, L> {
+    /// So many rows of the operand in the tile at an address.
+    fn new(tile: u32, rows: u32) -> Self {
+        let lines = if L::ACROSS { rows.next_multiple_of(64) } else { rows };
+        Self { first: here().shared(tile, lines * ROW).cast_const().cast(), lies: PhantomData }
+    }
+
+    /// An element as the tensor cores see it.
+    #[inline]
+    fn element(&self, row: usize, k: usize) -> f64 {
+        let (depth, pack) = (ROW as usize / size_of::<T>(), T::PACK as usize);
+        // The line of the tile, and where in it the element would be if packs were in their order.
+        let (line, at) = if L::ACROSS { (row / 64 * 64 + k, row % 64) } else { (row, k) };
+        let place = line * depth + ((at / pack) ^ (line % 8)) * pack + at % pack;
+        // SAFETY: `new` had a pointer to all bytes of the rows, which is aligned to 16; the callers ask for no others.
+        let bits = unsafe { self.first.add(place).read() }.to_bits_64();
         match T::SEEN {
             Seen::Tf32 => seen(bits as u32),
             Seen::Bf16 => from_bits::<bf16>(bits).into(),
@@ -219,5 +275,5 @@ fn row<T: Operand, L: Lies>(tile: u32, row: u32) -> [f64; MOST] {
             Seen::E4m3 => from_bits::<F8E4M3>(bits).to_f64(),
             Seen::E5m2 => from_bits::<F8E5M2>(bits).to_f64(),
         }
-    })
+    }
 }

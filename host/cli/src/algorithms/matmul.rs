@@ -179,7 +179,7 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
     let ((a, stored_a), (b, stored_b)) =
         (as_stored(a, (m, k), parameters.transpose[0]), as_stored(b, (k, n), parameters.transpose[1]));
     let (by_columns, uploaded) = ([stored_a, stored_b], Uploaded::default());
-    let product = |((a, b), c)| oracle::Product { m, n, k, a, b, c, alpha, beta };
+    let product = |((a, b), c)| oracle::Product { m, n, k, a, b, c, alpha, beta, known: oracle::Known::default() };
     let of = a.into_iter().zip(b).zip(each(c, count)).map(product).collect();
     Ok(Box::new(MatmulProblem { ladder, of, by_columns, uploaded, parameters }))
 }

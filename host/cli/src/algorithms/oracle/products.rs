@@ -4,6 +4,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
 use rungs_kernels::ladder::matmul::Precision;
 use simt::{bf16, f16};
+use std::sync::OnceLock;
 
 /// A type of elements of matrices.
 pub trait Number: Copy + Into<f64> + Send + Sync {
@@ -64,7 +65,19 @@ pub struct Product<T> {
     pub alpha: f64,
     /// The factor of what is in C before.
     pub beta: f64,
+    /// What is known of C: the matrices do not change once it has been compared.
+    pub known: Known,
 }
+
+/// The rows of a product as they should be, from the first comparison on: a check compares once per schedule.
+#[derive(Default)]
+pub struct Known(OnceLock<Vec<Row>>);
+
+/// A row of C as it should be, and the sums of the absolute values of all terms.
+type Row = (Vec<f64>, Vec<f64>);
+
+/// Elements of C up to which rows are kept.
+const KEPT: usize = 1 << 20;
 
 /// Products up to this many multiply-adds are computed in full for comparison.
 const FULL_ORACLE: usize = 1 << 31;
@@ -174,8 +187,7 @@ impl<T: Number> Product<T> {
         Some((row * self.n + worst, wants[worst]))
     }
 
-    /// A row of C as it should be, and the sums of the absolute values of all terms.
-    fn row(&self, row: usize) -> (Vec<f64>, Vec<f64>) {
+    fn row(&self, row: usize) -> Row {
         let a = &self.a[row * self.k..][..self.k];
         let (mut sums, mut sizes) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
         for (&a, b) in a.iter().zip(self.b.chunks(self.n.max(1))) {
@@ -197,7 +209,14 @@ impl<T: Number> Product<T> {
     }
 
     fn row_difference<C: Number>(&self, c: &[C], row: usize, tolerance: f64) -> Option<(usize, f64)> {
-        let (sums, sizes) = self.row(row);
+        let made;
+        let (sums, sizes) = match self.m * self.n {
+            ..=KEPT => &self.known.0.get_or_init(|| (0..self.m).map(|row| self.row(row)).collect())[row],
+            _ => {
+                made = self.row(row);
+                &made
+            }
+        };
         // Whatever is between the smallest and the largest sum that may be, each rounded as an element of C is.
         let right = |got: f64, want: f64, size: f64| {
             let of = |x: f64| C::nearest(x).into();
@@ -233,7 +252,7 @@ mod tests {
         for distribution in [Distribution::Small, Distribution::Uniform] {
             let draw = |elements: usize, seed| distribution.keys::<f32>(elements as u64, seed).unwrap();
             let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
-            let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0 };
+            let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0, known: Known::default() };
             assert!(m * n * k > FULL_ORACLE);
             let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row).0);
             let (mut c, precision) = (rows.map(|x| x as f32).collect::<Vec<f32>>(), Precision::F32);
@@ -258,7 +277,7 @@ mod tests {
             for distribution in [Distribution::Small, Distribution::Uniform] {
                 let draw = |elements: usize, seed| distribution.keys::<T>(elements as u64, seed).unwrap();
                 let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
-                let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0 };
+                let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0, known: Known::default() };
                 let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row).0);
                 let (mut c, precision) = (rows.map(T::nearest).collect::<Vec<T>>(), Precision::Sixteen);
                 assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
@@ -283,7 +302,7 @@ mod tests {
     fn elements_are_rounded_once() {
         let of = |a: f32, b: f32| {
             let [a, b] = [a, b].map(|x| vec![f16::from_f32(x)]);
-            Product { m: 1, n: 1, k: 1, a, b, c: vec![], alpha: 1.0, beta: 0.0 }
+            Product { m: 1, n: 1, k: 1, a, b, c: vec![], alpha: 1.0, beta: 0.0, known: Known::default() }
         };
         let right = |product: &Product<f16>, c: f16| product.first_difference(&[c], Precision::Sixteen).is_none();
         // 2049 is between 2048 and 2050, as whole numbers that are compared bit by bit.
@@ -300,7 +319,17 @@ mod tests {
     /// Sums of `f64` are exact up to 2⁵³, and have errors of their own beyond.
     #[test]
     fn products_of_f64() {
-        let of = |a: Vec<f64>, b: Vec<f64>| Product { m: 1, n: 1, k: a.len(), a, b, c: vec![], alpha: 1.0, beta: 0.0 };
+        let of = |a: Vec<f64>, b: Vec<f64>| Product {
+            m: 1,
+            n: 1,
+            k: a.len(),
+            a,
+            b,
+            c: vec![],
+            alpha: 1.0,
+            beta: 0.0,
+            known: Known::default(),
+        };
         let right = |product: &Product<f64>, c: f64| product.first_difference(&[c], Precision::F64).is_none();
         let whole = of(vec![67_108_863.0, 1.0], vec![67_108_865.0, 2.0]);
         let c = 67_108_863.0 * 67_108_865.0 + 2.0;
@@ -321,7 +350,17 @@ mod tests {
         for (distribution, exact) in [(Distribution::Uniform, false), (Distribution::Small, true)] {
             let draw = |elements: usize, seed| distribution.keys::<f32>(elements as u64, seed).unwrap();
             let (a, b) = (draw(m * k, 3), draw(k * n, 4));
-            let of = |a: Vec<f32>, b: Vec<f32>| Product { m, n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0 };
+            let of = |a: Vec<f32>, b: Vec<f32>| Product {
+                m,
+                n,
+                k,
+                a,
+                b,
+                c: vec![],
+                alpha: 1.0,
+                beta: 0.0,
+                known: Known::default(),
+            };
             let of_rounded = of(rounded(&a), rounded(&b));
             let product = of(a, b);
             let mut c: Vec<f32> = (0..m).flat_map(|row| of_rounded.row(row).0).map(|x| x as f32).collect();

@@ -1,0 +1,12 @@
+//! The tests of vectors as one program, so that what several of them use of the library's kernels is compiled once.
+
+mod book;
+mod choice;
+mod from_thrust;
+mod operators;
+mod ordered;
+mod segments;
+mod select;
+mod slices;
+mod top_k;
+mod vec;
