@@ -176,7 +176,7 @@ fn component(toolchain: &Result<PathBuf, String>, component: &str) -> Result<Pat
 }
 
 /// The places where rust-cuda's build searches: `$LLVM_CONFIG`, then `llvm-config` in PATH; and two usual names of an
-/// old LLVM beside a new one.
+/// old LLVM next to a new one.
 fn llvm_config() -> Result<PathBuf, String> {
     let named = env::var_os("LLVM_CONFIG").map(PathBuf::from);
     let in_path = ["llvm-config", "llvm-config-7"].map(|name| in_path(name).unwrap_or_else(|| name.into()));
