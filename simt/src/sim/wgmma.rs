@@ -156,7 +156,7 @@ fn add(sum: f32, a: &[f64], b: &[f64]) -> f32 {
     towards_zero(f64::from(sum) + products.sum::<f64>())
 }
 
-/// Bits behind the binary point that terms keep beside the largest.
+/// Bits behind the binary point that terms keep next to the largest.
 const KEPT: i32 = 13;
 
 /// [`add`] for elements of 8 bits. The products and the sum are shifted to the largest exponent among them, and cut off

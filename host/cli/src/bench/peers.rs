@@ -1,4 +1,4 @@
-//! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
+//! The libraries that rungs are measured next to, through the C functions of `bench/peers/peers.h`.
 
 use crate::algorithms::upload::Changed;
 use crate::algorithms::{Extra, Family, Kind, OpenProblem, Parameters, Prepared, Rung, Size};
@@ -96,7 +96,7 @@ pub enum Relation {
     Other,
 }
 
-/// The path of the library: from the command line, from the environment variable, or beside the program.
+/// The path of the library: from the command line, from the environment variable, or next to the program.
 ///
 /// # Errors
 /// [`Error::Read`] if it is in none of these places.
@@ -112,7 +112,7 @@ pub fn find(given: Option<&Path>) -> Result<PathBuf> {
     places.into_iter().find(|path| path.is_file()).ok_or_else(|| Error::Read {
         path: FILE.into(),
         what: format!(
-            "it is not beside the program; build it as bench/peers/peers.h says and name it by --peers=PATH or \
+            "it is not next to the program; build it as bench/peers/peers.h says and name it by --peers=PATH or \
              {VARIABLE}"
         ),
     })
@@ -489,7 +489,7 @@ struct PreparedPeer<'p> {
     shape: Vec<usize>,
     /// The problem's input, which is never written.
     input: Rc<dyn AnyBuffer>,
-    /// A copy of it that is written anew before each run.
+    /// A copy of it that is rewritten before each run.
     own: Option<Buffer<u8>>,
     output: Changed<u8>,
     scratch: Buffer<u8>,
