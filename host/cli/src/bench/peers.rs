@@ -441,11 +441,11 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
 /// The text of [`Parameters::low_half`].
 const LOW_HALF: &str = "low-half";
 
-/// The peer that a rung is compared with in place of its family's: the stable sort, if the rung keeps the order of
-/// equivalent keys and that can be seen.
+/// The peer that a rung is compared with in place of its family's: the stable sort, if the keys show whether equivalent
+/// ones keep their order, as those of a rung that sorts by the low half do.
 pub(super) fn stable_peer(family: &Family, rung: &Rung, row: &bench_report::Row) -> Option<String> {
     let ladder = &rungs_kernels::ladders::MERGE;
-    let stable = || ladder.get(rung.name)?.run.low_half.filter(|sort| sort.stable);
+    let stable = || ladder.get(rung.name)?.run.low_half;
     let shows = family.name == ladder.family && row.parameters == LOW_HALF && stable().is_some();
     shows.then(|| format!("cub_stable_sort_keys_low_half_{}", row.dtype))
 }
