@@ -79,7 +79,7 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>, spare: Global<u32>) -> Res
 //?   first if two keys are equal?
 //? The number of keys of the other run that belong before it: the smaller ones, and the equal ones if the other run is
 //?   the lower one. A binary search finds it: if the key in the middle belongs before this one, go on behind it, if
-//?   not, in front of it. The first round goes from `keys` to `spare`, the second one back.
+//?   not, in front of it. The first round reads `keys` and writes `spare`, the second one the other way round.
 //? `let other = if is_lower { run + 1 } else { run - 1 } * RUN;`,
 //?   `let (mut low, mut high) = (0, (from.len() - other).min(RUN));`, `while low < high`, with
 //?   `theirs < key || theirs == key && !is_lower` for `low = middle + 1;`, else `high = middle;`. Then

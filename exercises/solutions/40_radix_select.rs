@@ -1,6 +1,6 @@
 //! # 40 · A digit of the threshold
 //!
-//! The k-th largest of n keys, without sorting them. Its digits are found one after the other from the top. A digit
+//! The k-th largest of n keys, without sorting them. Its digits are found in sequence from the top. A digit
 //! here has 4 bits, so it has 16 values, and a key of 16 bits has 4 digits.
 //!
 //! `known` has the digits that are found, and zeros below. The block counts how often each value of the next digit

@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// The simulator, without its checks as all machines here; what it does beside is set.
+    /// The simulator, without its checks as all machines here; the rest of its options is set.
     #[derive(Default)]
     struct Other {
         gpu: Gpu,

@@ -71,7 +71,7 @@ impl Problem {
     }
 
     /// Whether it is told instead of one that was found with a smaller input: what explains more, or an output whose
-    /// other elements can be seen beside the wrong one.
+    /// other elements can be seen next to the wrong one.
     fn is_told_instead_of(&self, other: &Self) -> bool {
         let is_telling = TELLING.contains(&self.n) && other.n < *TELLING.start();
         self.rank < other.rank || self.rank == DIFFERENT && other.rank == DIFFERENT && is_telling
@@ -315,7 +315,7 @@ fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
     let Some(Attempt { different: Some(different), .. }) = checked.results.into_iter().next() else {
         return String::new();
     };
-    // A sum has no thread that wrote it.
+    // No single thread wrote a sum.
     let Some(address) = different.address else { return String::new() };
     match log.borrow().writes.get(&address) {
         Some(Write { block, thread, launches, barriers }) => {

@@ -26,7 +26,7 @@ pub struct Run<'a> {
     buffers: RefCell<Vec<Rc<Stored>>>,
     different: RefCell<Option<Different>>,
     failed: RefCell<Option<Failed>>,
-    /// What the input is beside its size, in words.
+    /// What the input is besides its size, in words.
     shape: RefCell<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct Buffer<T> {
 pub(crate) struct Different {
     /// What is wrong, in words.
     pub text: String,
-    /// The input's elements and those beside the one that is wrong, as lines.
+    /// The input's elements and those next to the one that is wrong, as lines.
     pub shown: String,
     /// The address of the element, if it is one.
     pub address: Option<u64>,
@@ -252,7 +252,7 @@ impl<'a> Run<'a> {
             return None;
         }
         let mut all = vec![0; stored.bytes + 2 * GUARD];
-        // SAFETY: the memory has so many bytes, and lives as long as `stored`.
+        // SAFETY: the memory has this many bytes, and lives as long as `stored`.
         let read = unsafe { self.machine.read(stored.memory.address(), &mut all) };
         read.map_err(|failed| self.note(failed)).ok().map(|()| all)
     }
@@ -341,8 +341,8 @@ impl<'a> Run<'a> {
         self.different.borrow_mut().get_or_insert(Different { text, shown, address: None, place });
     }
 
-    /// A wrong output beside what was expected, as lines: all of it behind the input if it is small, otherwise the
-    /// elements beside element `at`.
+    /// A wrong output next to the expected one, as lines: all of it behind the input if it is small, otherwise the
+    /// elements next to element `at`.
     fn shown<T: Scalar + Debug>(&self, stored: &Stored, got: &[T], want: &[T], at: usize) -> String {
         let columns = stored.columns.get().map_or(got.len(), |columns| columns as usize);
         let (mut lines, part, label);

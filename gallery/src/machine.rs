@@ -109,7 +109,7 @@ impl<'a> Trial<'a> {
         on.launch(kernel, geometry, args)
     }
 
-    /// The output as the kernels left it, beside what it should be.
+    /// The output as the kernels left it, next to what it should be.
     ///
     /// # Errors
     /// As for [`Machine::download`].

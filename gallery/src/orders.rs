@@ -1,4 +1,4 @@
-//! Data that goes from one thread to another by a flag: what the flag's order and scope have to promise.
+//! Data that one thread hands to another by a flag: what the flag's order and scope have to promise.
 
 use crate::prelude::*;
 

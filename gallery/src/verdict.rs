@@ -20,7 +20,7 @@ pub struct Verdict {
     pub errors: Vec<String>,
     /// The first wrong element of each kind of wrong output.
     pub wrong: Vec<String>,
-    /// The statistics beside the clean twin's, where they name the bug.
+    /// The statistics next to the clean twin's, where they name the bug.
     pub counts: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Verdict {
 }
 
 impl Case {
-    /// Checks one version on the simulator under so many schedules, and compares its output and its statistics.
+    /// Checks one version on the simulator under this many schedules, and compares its output and its statistics.
     pub fn check(&self, fixed: bool, schedules: u32) -> Verdict {
         let on = Simulated::default();
         let mut verdict = Verdict::default();

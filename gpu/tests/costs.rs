@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Multiprocessors that the rungs are told of, so that no count depends on the host.
+/// SMs that the rungs are told of, so that no count depends on the host.
 const MULTIPROCESSORS: u32 = 3;
 
 /// A simulated GPU that counts what is launched and, unless it only counts, runs it.
@@ -969,7 +969,7 @@ fn products_in_f64_from_boxes() {
     assert!(cost.launches.is_empty());
 }
 
-/// Two rows of tiles and three columns, the last of each not full. They are two for each multiprocessor, and small ones
+/// Two rows of tiles and three columns, the last of each not full. They are two for each SM, and small ones
 /// would be more than three, so that `three-tf32` does not take those.
 #[test]
 fn products_on_the_tensor_cores() {
@@ -998,7 +998,7 @@ fn products_on_the_tensor_cores() {
     }
 }
 
-/// With two tiles for each multiprocessor none is divided along k. With less than one all are: by clusters or, where k
+/// With two tiles for each SM none is divided along k. With less than one all are: by clusters or, where k
 /// is long, by all blocks.
 #[test]
 fn a_persistent_product() {
@@ -1046,7 +1046,7 @@ fn a_persistent_product() {
     assert_eq!(of((m, n, k), MULTIPROCESSORS), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
 }
 
-/// A whole tile for each multiprocessor, of those that the rung is named for.
+/// A whole tile for each SM, of those that the rung is named for.
 #[test]
 fn products_by_groups_of_warps() {
     use rungs_kernels::products::{mixed, packed};
@@ -1087,7 +1087,7 @@ fn products_by_groups_of_warps() {
     }
 }
 
-/// A whole tile for each multiprocessor, from A as it is and from a copy of it; and one tile by a pair of blocks.
+/// A whole tile for each SM, from A as it is and from a copy of it; and one tile by a pair of blocks.
 #[test]
 fn products_of_a_split_operand() {
     use rungs_kernels::products::three_tf32_group::{COLUMNS, HELD_COLUMNS, ROWS, launches::RUNG};

@@ -36,7 +36,7 @@ fn run(n: usize) -> Result<()> {
     let histogram = Plan::histogram(&engine, n * size_of::<u32>(), BINS as u32)?;
     let sort = Plan::sort(&engine, n)?;
 
-    // One scratch memory for all of them, since they run one after the other.
+    // One scratch memory for all of them, since they run in sequence.
     let bytes = [scan.scratch_bytes(), reduce.scratch_bytes(), histogram.scratch_bytes(), sort.scratch_bytes()];
     let bytes = bytes.into_iter().fold(0, usize::max);
     // SAFETY: no run needs anything that is in its scratch memory.

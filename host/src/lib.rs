@@ -1,4 +1,4 @@
-//! Vectors, matrices and algorithms on a GPU, or on a simulator of one: what one adds to one's own program.
+//! Vectors, matrices and algorithms on a GPU, or on a simulator of one: what you add to your own program.
 //!
 //! ```
 //! use rungs::{DeviceChoice, DeviceVec, Engine, Operation};

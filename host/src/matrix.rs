@@ -255,16 +255,16 @@ impl<'a, T: Scalar> View<'a, T> {
 
     /// The matrix as a batch of `count` matrices of `rows` rows each, one below another.
     ///
-    /// The transpose of a transpose's batch is a batch of matrices beside each other, and a part of a batch leaves rows
-    /// or columns between them:
+    /// The transpose of a transpose's batch is a batch of matrices next to each other, and a part of a batch leaves
+    /// rows or columns between them:
     ///
     /// ```
     /// # use rungs::engine::Engine;
     /// # use rungs::matrix::DeviceMatrix;
     /// # fn main() -> rungs::Result<()> {
     /// let wide = DeviceMatrix::<f32>::uninit(&Engine::simulator(), 5, 4 * 8)?;
-    /// let beside = wide.transposed().batch(4, 8)?.transposed().part(0..5, 0..7)?;
-    /// assert_eq!((beside.count(), beside.rows(), beside.columns()), (4, 5, 7));
+    /// let adjacent = wide.transposed().batch(4, 8)?.transposed().part(0..5, 0..7)?;
+    /// assert_eq!((adjacent.count(), adjacent.rows(), adjacent.columns()), (4, 5, 7));
     /// # Ok(())
     /// # }
     /// ```
@@ -391,7 +391,7 @@ mod tests {
     /// How the matrices of a factor are stored.
     #[derive(Clone, Copy, Debug)]
     struct Layout {
-        /// One beside another, not below.
+        /// One next to another, not below.
         beside: bool,
         /// By columns.
         transposed: bool,

@@ -20,7 +20,7 @@ pub struct Profile {
     pub summary: Vec<Total>,
 }
 
-/// What one stream of a device did, or the host for the device: one after the other, so that nothing overlaps.
+/// What one stream of a device did, or the host for the device: in sequence, so that nothing overlaps.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Track {
     /// The rank of a group, if there is one.

@@ -54,7 +54,7 @@ impl<T: Scalar> Shared<T> {
         if checked() && !address.is_multiple_of(align_of::<T>() as u32) {
             Backend::misaligned("dynamic shared view", address as u64, align_of::<T>() as u32);
         }
-        // SAFETY: the launch has so many bytes, and the address is a multiple of the alignment, by the checks above.
+        // SAFETY: the launch has this many bytes, and the address is a multiple of the alignment, by the checks above.
         unsafe { Self::at_address(address, len) }
     }
 

@@ -172,8 +172,8 @@ impl<T: Operand> TensorMap<T> {
         unsafe { Backend::box_store(self.address(), [column, row], from.elements().address()) }
     }
 
-    /// On the simulator, ends the kernel with an error if so many elements, of a tile or not, are no box of the map: a
-    /// GPU cannot tell.
+    /// On the simulator, ends the kernel with an error if this many elements, of a tile or not, are no box of the map:
+    /// a GPU cannot tell.
     #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     #[track_caller]
     fn refuse_other(self, elements: u32, tile: bool) {
@@ -226,7 +226,7 @@ mod host {
 
     impl Described {
         /// The row-major matrix of `rows` × `columns` at the start of a view, whose rows are `stride` elements apart,
-        /// for boxes of so many rows; none if TMA cannot take it: if it is empty, if its address or its
+        /// for boxes of this many rows; none if TMA cannot take it: if it is empty, if its address or its
         /// stride is no multiple of 16 bytes, or if rows overlap.
         ///
         /// # Panics
@@ -235,7 +235,7 @@ mod host {
             Self::boxed(data, [rows, columns], stride, (box_rows, None))
         }
 
-        /// The same for flat boxes of so many rows and columns, whose rows are a multiple of 16 bytes.
+        /// The same for flat boxes of this many rows and columns, whose rows are a multiple of 16 bytes.
         ///
         /// # Panics
         /// If the view has less than the matrix, or a box has no rows or no columns, more than 256 of them, or rows of

@@ -35,7 +35,7 @@ pub fn four<T>(f: impl Fn(usize) -> T) -> [T; 4] {
 /// `value`, about which the compiler loses all knowledge: expressions of it are computed again.
 ///
 /// The compiler computes a common expression once and keeps it in a register. Where dozens of them live through
-/// several phases of a kernel (a test for each key, say), registers run out; computing them anew in each phase is
+/// several phases of a kernel (a test for each key, say), registers run out; computing them again in each phase is
 /// cheaper.
 #[inline(always)]
 pub fn opaque(value: u32) -> u32 {

@@ -82,7 +82,7 @@ impl<T: Operand> Tile<T> {
     }
 
     /// The tile at the address that lane 0 has, as all lanes do: for tiles that are sliced in a loop. An address of
-    /// dynamic memory is computed anew at each use, in six instructions if there are clusters; one that another lane
+    /// dynamic memory is computed again at each use, in six instructions if there are clusters; one that another lane
     /// has sent is kept. All lanes of the warp make the call.
     #[inline(always)]
     #[track_caller]
@@ -90,7 +90,7 @@ impl<T: Operand> Tile<T> {
     pub fn kept(self) -> Self {
         let of_lane_0 = |value: u32| warp::shuffle(warp::FULL, value, 0);
         let len = if crate::global::checked() { of_lane_0(self.0.len()) } else { self.0.len() };
-        // SAFETY: lane 0 has a tile of so many elements there.
+        // SAFETY: lane 0 has a tile of this many elements there.
         Self(unsafe { Shared::at_address(of_lane_0(self.0.address()), len) })
     }
 
@@ -115,7 +115,7 @@ impl<T: Operand> Tile<T> {
         Self(self.0.slice(first * Self::DEPTH, rows * Self::DEPTH))
     }
 
-    /// The address, once it is known that there are so many rows.
+    /// The address, once it is known that there are this many rows.
     #[inline(always)]
     #[track_caller]
     fn of(self, rows: u32) -> u32 {

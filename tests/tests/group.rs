@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 const RANKS: [usize; 5] = [1, 2, 3, 5, 8];
 
-/// Simulators with as many multiprocessors, so that each runs on one core.
+/// Simulators with as many SMs, so that each runs on one core.
 fn simulators(size: usize) -> Vec<DeviceChoice> {
     vec![DeviceChoice::SimulatorOf(NonZero::new(4).unwrap()); size]
 }

@@ -548,7 +548,7 @@ fn checks_are_reported() {
         let (_, text, _) = outcome(arguments);
         assert!(text.contains("yes, and checked"), "{text}");
     }
-    refused_in_short(&["reduce", "--check", "--device", "cuda"], 2, &["--check goes with --device sim"]);
+    refused_in_short(&["reduce", "--check", "--device", "cuda"], 2, &["--check requires --device sim"]);
     let unknown = page["not_modelled"].as_str().unwrap();
     let (_, text, _) = outcome(&["check", "scan", "--rung", "look-back", "--n", "9"]);
     assert!(unknown.contains("compiler") && text.contains(&format!("\nnot modelled: {unknown}")), "{text}");

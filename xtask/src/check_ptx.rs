@@ -4,7 +4,7 @@ use crate::ptxas::{Ptxas, Usage};
 use crate::registry::{self, Kernels};
 use crate::{project, table};
 use anyhow::{Context, Result, ensure};
-use rungs_ptx::{Arch, ptx, roads};
+use rungs_ptx::{Arch, backends, ptx};
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,8 @@ pub fn run(args: &Args) -> Result<()> {
     for (file, assembled) in files.iter().zip(assembled) {
         let short = project::short(&file.path);
         // ptxas says how much memory it is.
-        let is_known = |finding: &ptx::Finding| finding.is_local() && roads::spills(&file.text, &finding.function) > 0;
+        let is_known =
+            |finding: &ptx::Finding| finding.is_local() && backends::spills(&file.text, &finding.function) > 0;
         for finding in ptx::findings(&file.text).iter().filter(|finding| !is_known(finding)) {
             wrong.push(format!("{short}:{}: {}: {}", finding.line, finding.function, finding.what));
         }
@@ -59,7 +60,7 @@ pub fn run(args: &Args) -> Result<()> {
                 let allowed = ptx::max_spills(&file.text)?;
                 for usage in &usages {
                     let declared = allowed.get(&*usage.kernel).copied().unwrap_or(0);
-                    let allowed = declared.max(roads::spills(&file.text, &usage.kernel));
+                    let allowed = declared.max(backends::spills(&file.text, &usage.kernel));
                     wrong.extend(objection(usage, allowed).map(|what| format!("{short}: {}: {what}", usage.kernel)));
                     rows.push(row(usage, &file.name));
                 }
@@ -91,7 +92,7 @@ fn compare(files: &[File], others: &[File]) -> Vec<String> {
             continue;
         };
         compared += 1;
-        let differences = roads::differences(&file.text, &other.text);
+        let differences = backends::differences(&file.text, &other.text);
         wrong.extend(differences.into_iter().map(|what| format!("{}: {what}", file.name)));
     }
     if compared == 0 {

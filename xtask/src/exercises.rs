@@ -25,7 +25,7 @@ pub struct Args {
     prove: bool,
 }
 
-/// Cuts stubs and programs anew, or lists the stale ones.
+/// Cuts stubs and programs again, or lists the stale ones.
 pub fn run(args: &Args) -> Result<()> {
     if args.prove {
         return test();

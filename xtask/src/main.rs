@@ -50,7 +50,7 @@ enum Task {
     Tables(tables::Args),
     /// Cut the exercises' stubs out of their solutions
     Exercises(exercises::Args),
-    /// Build the book into target/book, with what it shows made anew
+    /// Make everything that the book shows, and build the book into target/book
     Book(book::Args),
     /// Run what a change needs: format, lints, PTX, tests; all that CI proves; or the tests of the named rungs
     Test(test::Args),

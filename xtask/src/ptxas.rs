@@ -87,7 +87,7 @@ fn candidates() -> Vec<PathBuf> {
     folders.into_iter().map(|folder| folder.join("ptxas")).filter(|path| path.is_file()).collect()
 }
 
-/// The entries of a folder whose names begin with `prefix`, in order: toolkits beside each other, and both layouts of
+/// The entries of a folder whose names begin with `prefix`, in order: toolkits next to each other, and both layouts of
 /// NVIDIA's python packages (`cu13`, `cuda_nvcc`).
 fn below(folder: impl AsRef<Path>, prefix: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -22,7 +22,7 @@ const LOSSES: &str = "docs/losses.md";
 /// The reports of the same rungs from two backends, and the page with their table.
 const BACKENDS: &str = "bench/results/backends";
 const BACKENDS_PAGE: &str = "docs/backends.md";
-/// The backend beside the default one, as reports name it.
+/// The backend next to the default one, as reports name it.
 const SECOND_BACKEND: &str = "rust-cuda";
 
 /// Where the families are, from the root; the rungs of each are in its folder `src`.
@@ -74,7 +74,7 @@ pub struct Args {
     check: bool,
 }
 
-/// Makes tables and plots anew, or lists the stale ones.
+/// Makes tables and plots again, or lists the stale ones.
 pub fn run(args: &Args) -> Result<()> {
     let made = make(project::root())?;
     let stale = stale(project::root(), &made)?;
@@ -166,11 +166,11 @@ fn make(root: &Path) -> Result<Files> {
     let of_ladders: Vec<&Report> = of_ladders.iter().map(|(_, report)| report).collect();
     files.insert(LADDERS.into(), replaced(&page(LADDERS)?, "ladders", &ladders(&rungs, &of_ladders))?);
     files.insert(LOSSES.into(), replaced(&page(LOSSES)?, "losses", &losses::tables(&of_front))?);
-    let roads = self::reports(root, BACKENDS)?;
-    if !roads.is_empty() {
-        let roads: Vec<&Report> = roads.iter().rev().map(|(_, report)| report).collect();
+    let reports = self::reports(root, BACKENDS)?;
+    if !reports.is_empty() {
+        let reports: Vec<&Report> = reports.iter().rev().map(|(_, report)| report).collect();
         let page = read(&root.join(BACKENDS_PAGE))?.with_context(|| format!("there is no {BACKENDS_PAGE}"))?;
-        let times = bench_report::backends(&roads, SECOND_BACKEND);
+        let times = bench_report::backends(&reports, SECOND_BACKEND);
         files.insert(BACKENDS_PAGE.into(), replaced(&page, "times", &times)?);
     }
     Ok(files)

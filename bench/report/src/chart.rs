@@ -59,7 +59,7 @@ const COLOURS: [RGBColor; 10] = [
     RGBColor(120, 120, 120),
 ];
 
-/// Corners of the markers, in parts of [`MARKER`]. The tenth line begins anew, with another colour.
+/// Corners of the markers, in parts of [`MARKER`]. The tenth line begins again, with another colour.
 const MARKERS: [&[(f64, f64)]; 9] = [
     &[(1.0, 0.0), (0.7, 0.7), (0.0, 1.0), (-0.7, 0.7), (-1.0, 0.0), (-0.7, -0.7), (0.0, -1.0), (0.7, -0.7)],
     &[(-1.2, 0.0), (0.0, -1.2), (1.2, 0.0), (0.0, 1.2)],
@@ -87,7 +87,7 @@ pub enum Whose {
 
 /// Values that belong together.
 pub struct Line {
-    /// The text beside it.
+    /// The text next to it.
     pub name: String,
     /// Its points; x rises.
     pub points: Vec<(f64, f64)>,
@@ -315,7 +315,7 @@ fn shown(lines: &[Line]) -> &[Line] {
     &lines[..lines.len().min(COLOURS.len())]
 }
 
-/// Lines, each with its name beside its end. `level` is a value with a name, drawn for comparison.
+/// Lines, each with its name next to its end. `level` is a value with a name, drawn for comparison.
 pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], level: Option<(f64, &str)>) -> String {
     svg(|root| {
         let at = frame(root, title, (x, y), (LEFT, RIGHT))?;
@@ -389,7 +389,7 @@ pub fn bars(title: &str, bars: &[(&str, f64)], level: f64) -> String {
 
 /// A point of a roofline.
 pub struct Point {
-    /// The text beside it.
+    /// The text next to it.
     pub name: String,
     /// Operations per byte that must be moved, and 10⁹ operations per second.
     pub at: (f64, f64),
@@ -454,7 +454,7 @@ pub fn roofline(title: &str, gbs: f64, ceilings: &[Ceiling], points: &[Point]) -
     })
 }
 
-/// Heights of labels that stand beside points: those of one column are apart from each other.
+/// Heights of labels that stand next to points: those of one column are apart from each other.
 fn spread_labels(places: &[(i32, i32)]) -> Vec<i32> {
     let mut heights: Vec<i32> = places.iter().map(|place| place.1).collect();
     let mut columns: Vec<i32> = places.iter().map(|place| place.0).collect();
@@ -494,7 +494,7 @@ mod tests {
         assert!(text.contains("a &lt; b &amp; c") && text.contains("equal") && text.contains("title"), "{text}");
         assert!(text.trim_end().ends_with("</svg>") && !text.contains("NaN"));
         assert_eq!(text.matches("<text").count(), text.matches("</text>").count());
-        // One marker for each point and one beside the name, ours filled, the library's white inside.
+        // One marker for each point and one next to the name, ours filled, the library's white inside.
         let markers = |fill: &str| text.lines().filter(|l| l.contains("<polygon") && l.contains(fill)).count();
         assert_eq!((markers("fill=\"#005FA0\""), markers("fill=\"#FFFFFF\"")), (3, 3), "{text}");
     }

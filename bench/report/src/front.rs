@@ -61,7 +61,7 @@ const PRIMITIVES: &[Primitive] = &[
     Primitive::product("matrix product, fp64", "f64", 4096, "cublas_dgemm"),
 ];
 
-/// A primitive that was measured beside the library.
+/// A primitive that was measured next to the library.
 struct Shown<'r> {
     primitive: &'static Primitive,
     ours: &'r Row,

@@ -43,7 +43,7 @@ struct Source<'r> {
 }
 
 impl<'r> Source<'r> {
-    /// The report with the most rungs; of two with as many, the one that has a library beside them, then the first.
+    /// The report with the most rungs; of two with as many, the one that has a library next to them, then the first.
     fn of(family: &str, reports: &[&'r Report]) -> Option<Self> {
         let mut best: Option<((usize, bool), Self)> = None;
         for &report in reports {
@@ -169,7 +169,7 @@ fn earlier(family: &str, rungs: &[Rung], reports: &[&Report]) -> Vec<Rung> {
     names.into_iter().map(rung).collect()
 }
 
-/// The ladder of one family as one table, also if no library is beside it: the rungs, then the library's rows.
+/// The ladder of one family as one table, also if no library is next to it: the rungs, then the library's rows.
 pub fn whole(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
     let mut of_family: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
     of_family.sort_by_key(|rung| rung.library);

@@ -61,7 +61,7 @@ pub struct Device {
     /// `9.0` for a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_capability: Option<String>,
-    /// Multiprocessors of a GPU, cores that the simulator uses.
+    /// SMs of a GPU, cores that the simulator uses.
     pub multiprocessors: u32,
     /// The newest CUDA version that the driver serves.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub struct Limits {
     pub copy_gbs: f64,
     /// The bytes of that copy.
     pub copy_bytes: u64,
-    /// The clock of the multiprocessors in MHz, right after each case: the median.
+    /// The clock of the SMs in MHz, right after each case: the median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
     /// 10⁹ floating-point operations per second in `f32`, outside the tensor cores, at that clock.
@@ -188,7 +188,7 @@ pub struct Row {
     /// The speed divided by that of the source's algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_source: Option<Ratio>,
-    /// Bytes of device memory that a call needs beside its input and its output. Reports from before it was measured
+    /// Bytes of device memory that a call needs besides its input and its output. Reports from before it was measured
     /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch_bytes: Option<u64>,
@@ -414,7 +414,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A report with made-up numbers: a sort at two sizes beside CUB, a wrong rung, a matrix product, a bubble sort
+    /// A report with made-up numbers: a sort at two sizes next to CUB, a wrong rung, a matrix product, a bubble sort
     /// with its twin and its source's algorithm.
     pub fn sample() -> Report {
         let peer = "cub_radix_sort_keys_u32";

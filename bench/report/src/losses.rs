@@ -48,7 +48,7 @@ impl<'r> Fastest<'r> {
     }
 }
 
-/// Every case that was measured beside a library, with our fastest kernel.
+/// Every case that was measured next to a library, with our fastest kernel.
 fn cases<'r>(reports: &[&'r Report]) -> BTreeMap<Key<'r>, Fastest<'r>> {
     let mut cases = BTreeMap::<Key, Fastest>::new();
     for &report in reports {

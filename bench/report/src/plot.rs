@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewest sizes for which a rate or a ratio can be drawn over n.
 const SIZES: usize = 2;
 
-/// Fewest sizes for which it is drawn beside a table.
+/// Fewest sizes for which it is drawn next to a table.
 const SIZES_BESIDE_TABLE: usize = 4;
 
-/// Fewest kinds of input whose ratios are drawn beside each other.
+/// Fewest kinds of input whose ratios are drawn next to each other.
 const INPUTS: usize = 4;
 
 /// A file's name and its content.

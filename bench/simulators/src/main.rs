@@ -6,9 +6,9 @@
 //!
 //! Oclgrind is Debian's package `oclgrind`; numba comes from pip, for the Python that `RUNGS_PYTHON` names, or
 //! `python3`. riri's part is a program of its own, which `cargo build --release --workspace` in this folder builds
-//! beside this one. compute-sanitizer runs on a GPU by gpu/run.sh; `bugs --sanitizer LOG` reads what it printed. A tool
-//! that is not there is left out, or taken from an earlier report by `bugs --keep results/bugs.json`. `page` writes the
-//! tables of docs/bugs.md from what was saved.
+//! next to this one. compute-sanitizer runs on a GPU by gpu/run.sh; `bugs --sanitizer LOG` reads what it printed. A
+//! tool that is not there is left out, or taken from an earlier report by `bugs --keep results/bugs.json`. `page`
+//! writes the tables of docs/bugs.md from what was saved.
 
 mod bugs;
 mod page;

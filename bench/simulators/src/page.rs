@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use std::fmt::Write;
 use std::fs;
 
-/// Writes the page's generated parts anew.
+/// Writes the page's generated parts again.
 ///
 /// # Errors
 /// If a file is missing, or the page has no such part.

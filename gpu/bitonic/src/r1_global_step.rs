@@ -24,7 +24,7 @@
 
 use simt::{Global, Scalar, kernel, thread};
 
-/// Threads per block. The step does not use shared memory; 256 keeps every multiprocessor full.
+/// Threads per block. The step does not use shared memory; 256 keeps every SM full.
 pub const BLOCK: u32 = 256;
 
 /// Blocks for the steps of `n` keys, one thread per pair of the next power of two: the pairs that lack a partner differ

@@ -31,7 +31,7 @@ pub const TILE_BITS: u32 = TILE.trailing_zeros();
 /// of a warp from global memory are contiguous.
 pub const TOP: u32 = TILE_BITS - WINDOW;
 
-/// Fewest blocks per multiprocessor for keys of type `T`: while one waits the other works. Keys of 8 bytes take twice
+/// Fewest blocks per SM for keys of type `T`: while one waits the other works. Keys of 8 bytes take twice
 /// the registers, which leaves room for one block without spilling.
 pub const fn min_blocks<T>() -> u32 {
     if size_of::<T>() > 4 { 1 } else { 2 }

@@ -35,7 +35,7 @@ fn register_step_sorts_any_n() {
     check(Sorting::by(&r3::launches::RUNG), rungs_bitonic::tile::TILE as usize);
 }
 
-/// On one multiprocessor all tiles of keys of 4 bytes are large, on many all are small.
+/// On one SM all tiles of keys of 4 bytes are large, on many all are small.
 #[test]
 fn wide_tiles_sort_any_n() {
     for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {

@@ -29,7 +29,7 @@
 use super::{Key, key_or_last, set_if_inside};
 use simt::{Global, kernel, shared, thread};
 
-/// Threads per block. Four such blocks fill a multiprocessor.
+/// Threads per block. Four such blocks fill an SM.
 pub const BLOCK: u32 = 512;
 
 /// Keys of a block's window: a pair for each thread.

@@ -56,7 +56,7 @@ fn ring_takes_no_more_than_all_multiprocessors_hold() {
     assert!(sort.rung.sorter::<u32>(&sort.on, most, Options::default()).is_ok());
     let refused = sort.rung.sorter::<u32>(&sort.on, most + 1, Options::default()).err().unwrap();
     assert!(refused.to_string().contains("do not fit the registers"), "{refused}");
-    // Never more blocks than multiprocessors, never more threads than the kernel is compiled for.
+    // Never more blocks than SMs, never more threads than the kernel is compiled for.
     for multiprocessors in [1, 2, 3, 132] {
         for n in (1..=r4::capacity(multiprocessors)).step_by(997) {
             let (blocks, threads) = r4::geometry(n, multiprocessors);

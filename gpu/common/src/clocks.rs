@@ -2,12 +2,12 @@
 
 use simt::{Global, clock, thread};
 
-/// Words that a block writes to `times`: the multiprocessor's clock at start and end, the device's timer at both.
+/// Words that a block writes to `times`: the SM's clock at start and end, the device's timer at both.
 pub const TIMES: u32 = 4;
 
 /// When a block began.
 ///
-/// The clock counts cycles of one multiprocessor; the clocks of two multiprocessors are unrelated. So "latest end minus
+/// The clock counts cycles of one SM; the clocks of two SMs are unrelated. So "latest end minus
 /// earliest start" over blocks is a time on the timer only.
 #[derive(Clone, Copy)]
 pub struct Start {

@@ -21,7 +21,7 @@ use simt::{Global, Scalar, kernel, thread};
 /// Threads per block; memory is the limit of all kernels here.
 pub const BLOCK: u32 = 256;
 
-/// Blocks per multiprocessor: as many as it holds of 256 threads.
+/// Blocks per SM: as many as it holds of 256 threads.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Words that the kernels write: the number of wrong places, and the checksum (of keys).

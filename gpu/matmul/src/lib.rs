@@ -5,8 +5,8 @@
 //!
 //! Factors, transposes, strides, batches and other types are the library's (`rungs-products`).
 //!
-//! Shared by the rungs: which tile of C a block computes ([`tile_of_block`]), and a matrix whose elements outside are
-//! zero ([`Matrix`]).
+//! Shared by the rungs: which tile of C a block computes ([`tile_of_block`]), and a matrix that reads as zero outside
+//! its bounds ([`Matrix`]).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
@@ -44,13 +44,15 @@ pub const fn tiles(m: u32, n: u32, rows: u32, columns: u32) -> u32 {
     m.div_ceil(rows) * n.div_ceil(columns)
 }
 
-/// First row and first column of the tile of C that the block computes, one of [`tiles`].
+/// First row and first column of the tile of C that the block computes, one of [`tiles`]. A tile has `rows` × `columns`
+/// elements.
 ///
-/// Tiles are numbered row by row along the grid's x: along y and z a grid has at most 65,535 blocks.
+/// The grid has blocks along x alone, because along y and z it may have only 65,535. So block b has tile b, and the
+/// tiles are numbered row by row.
 #[inline(always)]
 fn tile_of_block(n: u32, rows: u32, columns: u32) -> (u32, u32) {
-    let (tile, along) = (thread::block_idx_x(), n.div_ceil(columns).max(1));
-    (tile / along * rows, tile % along * columns)
+    let (tile, tiles_in_row) = (thread::block_idx_x(), n.div_ceil(columns).max(1));
+    (tile / tiles_in_row * rows, tile % tiles_in_row * columns)
 }
 
 /// A row-major matrix without gaps between rows.

@@ -75,7 +75,7 @@ pub fn matmul_tensor_map(
     n: u32,
     k: u32,
 ) {
-    let (down, along) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS));
+    let (tile_rows, tile_columns) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS));
     let thread = thread::thread_idx_x();
     if thread == 0 {
         let mut stage = 0;
@@ -91,11 +91,11 @@ pub fn matmul_tensor_map(
     if thread >= CONSUMERS {
         warpgroup::release_registers::<PRODUCER_REGISTERS>();
         if thread == CONSUMERS {
-            produce(map_a, map_b, down, along, k.div_ceil(DEPTH));
+            produce(map_a, map_b, tile_rows, tile_columns, k.div_ceil(DEPTH));
         }
     } else {
         warpgroup::claim_registers::<CONSUMER_REGISTERS>();
-        consume(map_c, down, along, k.div_ceil(DEPTH));
+        consume(map_c, tile_rows, tile_columns, k.div_ceil(DEPTH));
     }
 }
 
@@ -126,12 +126,12 @@ fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
 
 /// Fills the ring, one K step at a time, for tile after tile of the block.
 #[inline(always)]
-fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
+fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     // Steps of all tiles so far. They may exceed 32 bits: only their last bits count.
     let mut step = 0u32;
     let mut tile = thread::block_idx_x();
-    while tile < down * along {
-        let (row, column) = tile_in_groups(tile, down, along);
+    while tile < tile_rows * tile_columns {
+        let (row, column) = tile_in_groups(tile, tile_rows, tile_columns);
         let (row, column) = (row * ROWS, column * COLUMNS);
         let mut t = 0;
         while t < steps {
@@ -155,12 +155,12 @@ fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32
 
 /// Multiplies what is in the ring, for tile after tile of the block. There is at least one K step.
 #[inline(always)]
-fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
+fn consume(map_c: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     let group_row = thread::thread_idx_x() / 128 * GROUP_ROWS;
     let mut step = 0u32;
     let mut tile = thread::block_idx_x();
-    while tile < down * along {
-        let (row, column) = tile_in_groups(tile, down, along);
+    while tile < tile_rows * tile_columns {
+        let (row, column) = tile_in_groups(tile, tile_rows, tile_columns);
         let mut sums = Sums::<{ COLUMNS as usize / 2 }>::ZERO;
         let mut t = 0;
         loop {

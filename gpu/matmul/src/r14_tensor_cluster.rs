@@ -10,14 +10,15 @@
 //! may come at once, and at the end, because they may still come to a block that has finished.
 //!
 //! **Bottleneck.** The tensor cores and, for large matrices, power: the clock drops under load. Copies of fewer bytes
-//! need less of it. What the library does beyond this is narrower tiles where 128 × 256 leave SMs without work.
+//! need less of it. The library also has narrower tiles, for matrices whose tiles of 128 × 256 leave SMs without work.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles of a pair. Copies of 2·k·(m·⌈n/COLUMNS⌉ +
 //! n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and of C from there. Two barriers of the
 //! cluster; one launch.
 //!
-//! **Threads.** As in `tensor-map`, with two blocks per cluster: a pair computes 256 × 256 elements of C. If the rows
-//! of tiles are odd in number, one block of the last pairs multiplies zeros, and copies its half of B for the other.
+//! **Threads.** As in `tensor-map`, with two blocks per cluster: a pair computes 256 × 256 elements of C. If C has an
+//! odd number of rows of tiles, one block of each last pair multiplies zeros, and copies its half of B for the other
+//! block.
 //!
 //! **Limits.** Those of `tensor-map`.
 //!
@@ -80,7 +81,8 @@ pub fn matmul_tensor_cluster(
     n: u32,
     k: u32,
 ) {
-    let (down, along) = (m.div_ceil(PAIR_ROWS), n.div_ceil(COLUMNS));
+    // C as a grid of tiles: a pair of blocks computes two tiles, which lie one above the other, at a time.
+    let (tile_rows, tile_columns) = (m.div_ceil(PAIR_ROWS), n.div_ceil(COLUMNS));
     let thread = thread::thread_idx_x();
     if thread == 0 {
         let mut stage = 0;
@@ -89,44 +91,47 @@ pub fn matmul_tensor_cluster(
             empty(stage).init(PAIR * CONSUMERS / 32); // each consumer warp of both blocks
             stage += 1;
         }
-        mbarrier::fence_init();
-        bulk::fence(); // TMA sees the mbarriers as they are now
+        mbarrier::fence_init(); // after `cluster::sync` the peer sees the mbarriers initialised
+        bulk::fence(); // TMA sees them, too
     }
     // The mbarriers of both blocks are initialised before any thread uses them and before the peer arrives there.
     cluster::sync();
     if thread >= CONSUMERS {
         warpgroup::release_registers::<PRODUCER_REGISTERS>();
         if thread == CONSUMERS {
-            produce(map_a, map_b, down, along, k.div_ceil(DEPTH));
+            produce(map_a, map_b, tile_rows, tile_columns, k.div_ceil(DEPTH));
         }
     } else {
         warpgroup::claim_registers::<CONSUMER_REGISTERS>();
-        consume(map_c, down, along, k.div_ceil(DEPTH));
+        consume(map_c, tile_rows, tile_columns, k.div_ceil(DEPTH));
     }
-    // No block exits before the peer has finished: the peer's last arrivals, at mbarriers for which nobody waits any
-    // more, find it still there.
+    // No block exits before its peer has finished: the peer's last arrivals and copies still write to its shared
+    // memory, although nobody waits for them any more.
     cluster::sync();
 }
 
-/// The mbarriers of the stage that step `step` uses. The phase that ends when the stage is filled, or emptied, for the
-/// n-th time has the parity of n, counted from 0: [`parity`].
+/// The mbarrier that says that the stage of step `step` is full.
 #[inline(always)]
 fn full(step: u32) -> Mbarrier {
     Mbarrier::at(IS_FULL::view(), step % STAGES)
 }
 
+/// The mbarrier that says that the stage of step `step` is empty.
 #[inline(always)]
 fn empty(step: u32) -> Mbarrier {
     Mbarrier::at(IS_EMPTY::view(), step % STAGES)
 }
 
+/// An mbarrier counts in phases: a phase ends when all arrivals and bytes that it expects have come. A thread waits for
+/// the end of a phase by its parity, 0 for the first phase, 1 for the second, and so on. Both mbarriers of a stage end
+/// one phase per round through the ring, and this is the parity of the round of step `step`.
 #[inline(always)]
 fn parity(step: u32) -> u32 {
     step / STAGES % 2
 }
 
-/// The tiles of the stage that step `step` uses: of A 128 rows; of B four boxes of 64 columns, in sequence,
-/// each of 64 rows, one per k.
+/// The tiles of A and B in the stage of step `step`. A has 128 rows, K-major: a row is 64 consecutive k. B has four
+/// boxes of 64 columns, one behind the other, as B lies in memory: each row of a box is one k.
 #[inline(always)]
 fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
     let first = step % STAGES * STAGE_BYTES;
@@ -135,27 +140,30 @@ fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
 
 /// Fills the ring, one K step at a time, for tile after tile of the pair.
 #[inline(always)]
-fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
+fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     let rank = cluster::rank();
-    // Steps of all tiles so far. They may exceed 32 bits: only their last bits count.
+    // Steps of all tiles so far. The number may wrap: only its remainders by powers of two are used.
     let mut step = 0u32;
     let mut tile = thread::block_idx_x() / PAIR;
-    while tile < down * along {
-        let (row, column) = tile_in_groups(tile, down, along);
+    while tile < tile_rows * tile_columns {
+        let (row, column) = tile_in_groups(tile, tile_rows, tile_columns);
         let (row, column) = (row * PAIR_ROWS + rank * ROWS, column * COLUMNS);
         let mut t = 0;
         while t < steps {
-            // The consumers of both blocks, to which this producer copies, have multiplied what the stage held in the
-            // round before. In the first round they had nothing to do: the phase before an mbarrier's first counts as
-            // ended.
+            // This producer writes to the stage of both blocks, so the consumers of both must have multiplied what it
+            // held in the round before: `^ 1` is that round's parity. The first round has none before it, and a phase
+            // before an mbarrier's first counts as ended. The wait has the scope of the cluster, because the peer's
+            // consumers arrive too.
             empty(step).wait_cluster(parity(step) ^ 1);
             let ((to_a, to_b), full) = (tiles(step), full(step));
-            // The phase ends when all bytes have come, the peer's half of B, too: it may come before it is announced.
-            // Bytes outside the matrices come as zeros.
+            // The phase ends when all bytes have arrived, also the peer's half of B; these may arrive before they are
+            // announced here. What is outside the matrices arrives as zeros, so the number of bytes is always the same.
             full.arrive_expecting(STAGE_BYTES);
             map_a.load(to_a, row, t * DEPTH, full);
             unroll::<2>(|i| {
                 let first = rank * SHARE + i as u32 * 64;
+                // The mask 0b11 has a bit for each block that gets the box, at the same place, and whose `full` counts
+                // it.
                 map_b.load_multicast(to_b.rows(first, DEPTH), t * DEPTH, column + first, full, 0b11);
             });
             step = step.wrapping_add(1);
@@ -167,19 +175,20 @@ fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32
 
 /// Multiplies what is in the ring, for tile after tile of the pair. There is at least one K step.
 #[inline(always)]
-fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
+fn consume(map_c: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     let (rank, group_row) = (cluster::rank(), thread::thread_idx_x() / 128 * GROUP_ROWS);
     let mut step = 0u32;
     let mut tile = thread::block_idx_x() / PAIR;
-    while tile < down * along {
-        let (row, column) = tile_in_groups(tile, down, along);
+    while tile < tile_rows * tile_columns {
+        let (row, column) = tile_in_groups(tile, tile_rows, tile_columns);
         let mut sums = Sums::<{ COLUMNS as usize / 2 }>::ZERO;
         let mut t = 0;
         loop {
-            full(step).wait(parity(step)); // the bytes of the stage have come
+            full(step).wait(parity(step)); // all bytes of the stage have arrived before `wgmma` reads them
             warp::sync_warp(FULL); // lanes may leave the wait one by one; `wgmma` needs them together
             let (of_a, of_b) = tiles(step);
-            // Returns when the products of the step before are made; those of this step go on.
+            // `wgmma` is asynchronous: this starts the products of this step, and returns when those of the step before
+            // are done. So it is the stage of the step before that is free now.
             sums = sums.add::<bf16, Along, Across>(of_a.rows(group_row, GROUP_ROWS), of_b);
             if t > 0 {
                 free(step.wrapping_sub(1));
@@ -191,7 +200,7 @@ fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
             }
         }
         let sums = sums.finish();
-        free(step.wrapping_sub(1)); // before C is stored: the producer goes on to the next tile meanwhile
+        free(step.wrapping_sub(1)); // before C is stored, so that the producer can load the next tile meanwhile
         let (row, column) = (row * PAIR_ROWS + rank * ROWS + group_row, column * COLUMNS);
         store_tile(map_c, row, column, &sums, STAGES * STAGE_BYTES);
         tile += thread::grid_dim_x() / PAIR;
@@ -201,8 +210,9 @@ fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
     }
 }
 
-/// Tells both producers that the warp's products of a step are made, so that the stage may be filled again. The lanes
-/// have waited for the products together, so one of them per block speaks for all.
+/// Tells both producers that this warp has done the products of a step, so that the stage may be filled again. The
+/// lanes have waited for the products together, so one arrival per warp is enough: lane 0 arrives at block 0, lane 1 at
+/// block 1.
 #[inline(always)]
 fn free(step: u32) {
     let lane = warp::lane_id();
@@ -222,12 +232,13 @@ pub mod launches {
     use simt::tensor_map::Described;
     use simt::warpgroup::MORE;
 
-    /// Bytes of dynamic shared memory: the ring, and boxes of C for each consumer warp.
+    /// Bytes of dynamic shared memory: the ring, boxes of C for each consumer warp, and room to align the tiles.
     const SHARED_BYTES: u32 = STAGES * STAGE_BYTES + CONSUMERS / 32 * BOX_BYTES + MORE;
     /// Bytes of dynamic shared memory: [`SHARED_BYTES`] and the mbarriers.
     const ALL_SHARED_BYTES: u32 = SHARED_BYTES + 2 * STAGES * 8;
 
-    /// The rung.
+    /// The rung's row in the ladder: the file with its head, its kernel, the devices that it needs, and the function
+    /// below.
     pub static RUNG: Entry<Multiply> = rung!("r14_tensor_cluster.rs", [matmul_tensor_cluster])
         .refusing(|ask| refuses_but_hopper("tensor-cluster", ask, ALL_SHARED_BYTES))
         .run_by(Multiply::Bf16(multiply));
@@ -244,9 +255,11 @@ pub mod launches {
             Described::of(c, [m, n], n, BOX_ROWS),
         );
         let (Some(of_a), Some(of_b), Some(of_c)) = maps else {
+            // TMA takes no such matrix: it is empty, or its address or rows are no multiple of 16 bytes.
             return r12_tensor_group::launches::multiply(on, product);
         };
         let map = |of| on.tensor_map(&of).map(TensorMap::new);
+        // A persistent grid: one block per SM, in pairs, and each pair computes tile after tile.
         let pairs = (m.div_ceil(PAIR_ROWS) * n.div_ceil(COLUMNS)).min(on.device().multiprocessors / PAIR).max(1);
         let geometry = Geometry::linear(pairs * PAIR, BLOCK).shared(SHARED_BYTES);
         on.launch(matmul_tensor_cluster, geometry, (map(of_a)?, map(of_b)?, map(of_c)?, a, b, c, m, n, k))

@@ -60,7 +60,7 @@ pub mod launches {
     /// # Errors
     /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
-        let geometry = Geometry { block: [COLUMNS, ROWS, 1], ..Geometry::linear(tiles(m, n, ROWS, COLUMNS), 0) };
+        let geometry = Geometry::plane((tiles(m, n, ROWS, COLUMNS), 1), (COLUMNS, ROWS));
         on.launch(matmul_coalesced, geometry, (a, b, c, m, n, k))
     }
 }

@@ -68,7 +68,7 @@ pub mod launches {
     /// # Errors
     /// Fails if the launch fails.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
-        let geometry = Geometry { block: [TILE, TILE, 1], ..Geometry::linear(tiles(m, n, TILE, TILE), 0) };
+        let geometry = Geometry::plane((tiles(m, n, TILE, TILE), 1), (TILE, TILE));
         on.launch(matmul_wide_tile, geometry, (a, b, c, m, n, k))
     }
 }

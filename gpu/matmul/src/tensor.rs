@@ -8,16 +8,17 @@ use simt::warp::{self, FULL};
 use simt::warpgroup::{ROW, Tile, store_fragments};
 use simt::{Scalar, Shared, async_copy, bf16, bulk, thread, unroll};
 
-/// Row and column of tile `number` of the `down` × `along` tiles of C.
+/// Row and column of tile `number`, if C is a grid of `tile_rows` × `tile_columns` tiles.
 ///
-/// Tiles with neighbouring numbers are computed at the same time. They form groups of eight rows of tiles, column by
-/// column, so that they read few different rows of A and columns of B, which stay in L2.
+/// Tiles with neighbouring numbers are computed at the same time. They are numbered in groups of eight rows of tiles,
+/// and in a group column by column. So tiles of the same time read few different rows of A and columns of B, which stay
+/// in L2.
 #[inline(always)]
-pub fn tile_in_groups(number: u32, down: u32, along: u32) -> (u32, u32) {
+pub fn tile_in_groups(number: u32, tile_rows: u32, tile_columns: u32) -> (u32, u32) {
     const GROUP: u32 = 8;
-    let per_group = (GROUP * along).max(1);
+    let per_group = (GROUP * tile_columns).max(1);
     let (group, within) = (number / per_group, number % per_group);
-    let rows = (down - group * GROUP).clamp(1, GROUP);
+    let rows = (tile_rows - group * GROUP).clamp(1, GROUP);
     (group * GROUP + within % rows, within / rows)
 }
 

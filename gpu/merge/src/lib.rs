@@ -67,7 +67,7 @@ impl<K: Key> Tile<K> {
         self.0.get(i.wrapping_add(PAD))
     }
 
-    /// The key so many bytes behind slot 0, or, as a wrapped number, before it.
+    /// The key this many bytes behind slot 0, or, as a wrapped number, before it.
     #[inline(always)]
     #[track_caller]
     fn at_byte(self, offset: u32) -> K {
@@ -152,7 +152,7 @@ pub const fn part_keys(ways: u32, threads: u32, items: u32) -> u32 {
     (threads * items - (ways / 2 - 1) * (items - 1)) & !31
 }
 
-/// The element so many bytes from the start of a view.
+/// The element this many bytes from the start of a view.
 #[inline(always)]
 #[track_caller]
 pub fn at_byte<K: Key>(view: Shared<K>, offset: u32) -> K {

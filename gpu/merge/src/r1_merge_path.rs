@@ -138,7 +138,7 @@ pub mod launches {
             .with_tiles(&[TILE as u64])
             .run_by(Sort::both(&Words { scratch: scratch::<u32>, sort }, &Words { scratch: scratch::<u64>, sort }));
 
-    /// The passes of a sort, and the memory that it needs beside the keys.
+    /// The passes of a sort, and the memory that it needs in addition to the keys.
     pub struct Memory<W> {
         passes: Vec<Pass>,
         /// Where the parts of a pass begin.

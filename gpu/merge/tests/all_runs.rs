@@ -52,7 +52,7 @@ fn sorts_what_samples_get_wrong() {
     }
 }
 
-/// A plan for few multiprocessors has larger parts, and never more keys per part than a block merges.
+/// A plan for few SMs has larger parts, and never more keys per part than a block merges.
 #[test]
 fn parts_fit_a_block() {
     for multiprocessors in [1, 2, 16, 132, 1000] {

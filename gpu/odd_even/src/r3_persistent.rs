@@ -169,7 +169,7 @@ pub mod launches {
             &Functions { scratch: scratch::<u64>, run: sort },
         ));
 
-    /// Two arrays beside the keys, and what blocks tell each other.
+    /// Two arrays in addition to the keys, and what blocks tell each other.
     pub struct Memory<W> {
         arrays: [Scratch<W>; 2],
         /// They count launches, and are zero before the first.

@@ -95,7 +95,7 @@ pub(super) struct Chunk {
     pub len: u32,
 }
 
-/// Fills the places beside the chunk, once per block. A barrier follows before the first merge.
+/// Fills the places next to the chunk, once per block. A barrier follows before the first merge.
 #[inline(always)]
 pub(super) fn fill_pads<T: Key>() {
     let (t, places) = (thread::thread_idx_x(), CHUNK::view().cast::<T>());

@@ -22,13 +22,13 @@ pub const MERGE_BYTES: u32 = 9 << 10;
 /// Keys that a thread reads before it writes one. The reads of such a group overlap.
 const AHEAD: usize = 8;
 
-/// Most keys that can be sorted in that many columns, if a block may have `block_bytes` of shared memory.
+/// Most keys that can be sorted in this many columns, if a block may have `block_bytes` of shared memory.
 pub const fn capacity(columns: u32, block_bytes: u32) -> u32 {
     // Both arrays consist of whole rows.
     (block_bytes - MERGE_BYTES) / (2 * KEY_BYTES) / columns * columns
 }
 
-/// Bytes of dynamic shared memory for `n` keys in that many columns.
+/// Bytes of dynamic shared memory for `n` keys in this many columns.
 pub const fn shared_bytes(n: u32, columns: u32) -> u32 {
     2 * KEY_BYTES * padded(n, columns)
 }

@@ -3,7 +3,7 @@
 //! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, the heads of the columns are compared
 //! in pairs, the winners in pairs again, until one is left. It is put out, and its column moves on.
 //!
-//! **Changed from the rung before.** `columns-atomic-min` compares all heads at one word, one after another. Here the
+//! **Changed from the rung before.** `columns-atomic-min` compares all heads at one word, in sequence. Here the
 //! comparisons of a step are independent.
 //!
 //! **Bottleneck.** A barrier per step: log₂ of the columns for each key. In the source's measurements that costs more

@@ -10,7 +10,7 @@
 //! once.
 //!
 //! **Bottleneck.** A pass reads the keys twice and writes them once, for four bits, and neighbouring threads write to
-//! 16 places far apart. By ncu on an H200, 2²⁶ keys, the scatter has the path from the first-level cache and shared
+//! 16 places far apart. By ncu on an H200, 2²⁶ keys, the scatter has the path from the L1 cache and shared
 //! memory at 98 % of its peak. The next rung takes eight bits per pass and puts a block's keys in order before it
 //! writes them.
 //!

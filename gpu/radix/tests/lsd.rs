@@ -2,7 +2,7 @@
 //! against the standard library's sort.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
-use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues};
+use rungs_common::ladder::sort::{Keys, Pairs};
 use rungs_common::ladder::{Device, Launcher, Options, Result};
 use rungs_radix::r7_onesweep::launches::{scratch, sort};
 use rungs_radix::r7_onesweep::{self, *};
@@ -60,7 +60,7 @@ fn onesweep_moves_values_with_their_keys_and_is_stable() {
             want.sort_by_key(|&(key, _)| key.encode(order));
             let mut got_keys = Buffer::new(keys, 0);
             let mut got_values = Buffer::new(&(0..n).collect::<Vec<_>>(), 0);
-            sequence.run(on, KeysWithValues { keys: got_keys.view(), values: got_values.view(), order }).unwrap();
+            sequence.run(on, Pairs { keys: got_keys.view(), values: got_values.view(), order }).unwrap();
             let got = got_keys.slice().iter().copied().zip(got_values.slice().iter().copied());
             assert!(got.eq(want), "{what}, order {order}");
             got_keys.check_guards(what);

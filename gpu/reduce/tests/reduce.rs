@@ -139,6 +139,14 @@ fn every_alignment() {
     }
 }
 
+/// Also of a rung that has no test of its own yet.
+#[test]
+fn every_rung_of_the_ladder() {
+    for rung in LADDER.rungs {
+        check_all(rung, &[0, 1, 2, 31, 33, 257, 1025], 0);
+    }
+}
+
 #[test]
 fn nan_and_infinity() {
     for rung in LADDER.rungs {

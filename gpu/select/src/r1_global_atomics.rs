@@ -5,7 +5,7 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** All atomic additions go to one address, and the L2 cache does them one after another. The next rung
+//! **Bottleneck.** All atomic additions go to one address, and the L2 cache does them in sequence. The next rung
 //! makes one addition for all selected items of a warp. On a GPU this rung does so too: ptxas sees that all lanes add
 //! one to one address, and writes a vote and a single addition (in SASS `VOTEU`, `POPC`, `ATOMG`).
 //!

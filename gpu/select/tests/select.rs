@@ -8,7 +8,7 @@ use simt::sim::{Check, check as check_races};
 use simt::{Argument, Scalar};
 use std::fmt::Debug;
 
-/// Multiprocessors of the device that the simulator stands for.
+/// SMs of the device that the simulator stands for.
 const MULTIPROCESSORS: u32 = 3;
 
 /// Inputs of `n` items with a pivot, by name: none, all and half of them below it, every tenth, runs, and the pivot

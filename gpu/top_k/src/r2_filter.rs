@@ -56,7 +56,7 @@ pub const fn grid(n: u32, sms: u32) -> u32 {
     if needed < most { needed } else { most }
 }
 
-/// Pass `number` knows so many digits: writes the keys above them to `output`, those that agree to `next`, and counts
+/// Pass `number` knows this many digits: writes the keys above them to `output`, those that agree to `next`, and counts
 /// their next digit. Passes 0 and 1 read all keys, later ones the list of the pass before. The last pass, for which no
 /// digit is left, writes copies of the threshold in place of a list.
 #[kernel(max_threads = BLOCK)]

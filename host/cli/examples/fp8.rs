@@ -1,4 +1,4 @@
-//! Speed of fp8 products beside their error: ours, and cuBLASLt's with and without fast accumulation.
+//! Speed of fp8 products next to their error: ours, and cuBLASLt's with and without fast accumulation.
 //!
 //!     cargo run --release -p rungs-cli --example fp8 [normal|unit [M,N,K ...]]
 //!

@@ -1,4 +1,4 @@
-//! Speed of matrix products beside their error: every rung from some rung on, and NVIDIA's library, on the same normal
+//! Speed of matrix products next to their error: every rung from some rung on, and NVIDIA's library, on the same normal
 //! data.
 //!
 //!     cargo run --release -p rungs-cli --example product_errors [TYPE [FROM [M,N,K ...]]]

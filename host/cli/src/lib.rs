@@ -3,12 +3,12 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`algorithms`] | families and rungs, their problems and oracles |
-//! | [`bench`] | measuring rungs, beside libraries |
+//! | [`bench`] | measuring rungs, next to libraries |
 //! | [`checks`] | what the simulator's checks find |
 //! | [`contest`] | a reader's launches against a rung |
 //! | [`counters`] | what the simulator counts of kernels, by line of the source |
 //! | [`data`] | elements: types, generators, files |
-//! | [`fidelity`] | the simulator's counters beside those of NVIDIA's profiler |
+//! | [`fidelity`] | the simulator's counters next to those of NVIDIA's profiler |
 //! | [`job`] | a problem that several devices solve together |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`report`] | tables, JSON, CSV |

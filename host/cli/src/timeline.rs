@@ -45,7 +45,7 @@ fn kind(entry: &Entry) -> &'static str {
     }
 }
 
-/// All that is known beside name, times and device.
+/// All that is known besides name, times and device.
 fn arguments(entry: &Entry) -> Result<Map<String, Value>> {
     let all = serde_json::to_value(entry).map_err(|e| Error::Usage(format!("cannot be written as JSON: {e}")))?;
     let Value::Object(mut all) = all else { return Ok(Map::new()) };

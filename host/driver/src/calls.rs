@@ -314,7 +314,7 @@ pub unsafe fn function_attribute(function: Function, attribute: FunctionAttribut
     Ok(value)
 }
 
-/// Blocks of so many threads, and so much dynamic shared memory, that fit on a multiprocessor at a time.
+/// Blocks of this many threads, and so much dynamic shared memory, that fit on an SM at a time.
 ///
 /// # Errors
 /// The driver's status: of this call, or of a kernel that failed before it.

@@ -19,7 +19,7 @@ extern "C" fn unavailable() -> u32 {
 type Init = extern "C" fn(flags: u32) -> u32;
 
 /// The target of `cuInit`'s empty slot. The driver has to be initialised before anything else, so code that calls it by
-/// name and knows nothing of [`load`], as one's own calls of cust do, has it loaded here.
+/// name and knows nothing of [`load`], as your own calls of cust do, has it loaded here.
 extern "C" fn load_and_init(flags: u32) -> u32 {
     // Why there is no driver, the next call of `load` says again.
     let _ = load();

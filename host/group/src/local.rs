@@ -185,7 +185,7 @@ mod tests {
         some(3, Transport::Suited, access, |_| Ok(true))
     }
 
-    /// The same of so many ranks, where `kernel` decides which have the kernel.
+    /// The same of this many ranks, where `kernel` decides which have the kernel.
     fn some(
         size: usize,
         transport: Transport,

@@ -102,7 +102,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// The seats of so many threads, by rank.
+    /// The seats of this many threads, by rank.
     pub fn row(size: usize, timeout: Duration) -> Vec<Self> {
         let (purpose, here, last) = (Purpose::Bytes, vec![None; size], Arc::new([]));
         let timeout = timeout.min(LONGEST);

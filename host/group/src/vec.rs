@@ -98,7 +98,7 @@ impl<'g, T: Scalar> ShardedVec<'g, T> {
         self.group.sum(self.len as u64).map(|(all, _)| all)
     }
 
-    /// This rank's share, as an argument for one's own kernel.
+    /// This rank's share, as an argument for your own kernel.
     pub fn view(&self) -> Global<T> {
         self.buffer.slice(self.start, self.len)
     }
@@ -349,7 +349,7 @@ impl<T: Scalar> Counter<T>
 where
     dyn Histogram: Counts<T>,
 {
-    /// For so many bins, by the last rung of the ladder.
+    /// For this many bins, by the last rung of the ladder.
     ///
     /// # Errors
     /// As for [`ShardedVec::histogram`].

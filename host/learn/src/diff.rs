@@ -1,4 +1,4 @@
-//! Two texts beside each other.
+//! Two texts next to each other.
 
 use similar::TextDiff;
 

@@ -80,7 +80,7 @@ fn said(ended: Option<(Option<i32>, String)>) -> OnGpu {
     }
 }
 
-/// Why there is no program. That an answer does not compile for a GPU is not held against it: launches beside its
+/// Why there is no program. That an answer does not compile for a GPU is not held against it: launches next to its
 /// kernels may have a `Vec`, and for a GPU the file is compiled as a whole.
 fn not_built(said: &str) -> OnGpu {
     // What a build script says has its package before each line.

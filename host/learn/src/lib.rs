@@ -49,7 +49,7 @@ pub fn command() -> Command {
         .subcommand(Command::new("hint").about("One more hint of three; all of them once you have passed").arg(name()))
         .subcommand(
             Command::new("diff")
-                .about("Your answer beside the solution, and why that is as it is; once you have passed")
+                .about("Your answer next to the solution, with the reasons; once you have passed")
                 .arg(name()),
         )
         .subcommand(Command::new("reset").about("Begin an exercise again; keeps a backup").arg(name().required(true)))
@@ -212,7 +212,7 @@ impl Course {
         if passed {
             self.progress.change(name, |state| state.passed = true)?;
             let (call, rung) = (self.call, &exercise.source.rung);
-            add(&format!("\n`{call} diff {name}` shows the solution beside your answer. In the ladders: {rung}\n"))?;
+            add(&format!("\n`{call} diff {name}` shows the solution next to your answer. In the ladders: {rung}\n"))?;
         }
         Ok(passed)
     }

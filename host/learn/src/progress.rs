@@ -1,4 +1,4 @@
-//! What the reader has done, in a text file beside the answers.
+//! What the reader has done, in a text file next to the answers.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;

@@ -56,7 +56,7 @@ pub(crate) fn ended(program: &mut Command) -> Result<Option<(Option<i32>, String
     let failed = |e: std::io::Error| Error::Start(format!("{name}: {e}"));
     program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = program.spawn().map_err(failed)?;
-    // Read beside the wait: what is printed could fill a pipe.
+    // Read while waiting: what is printed could fill a pipe.
     let readers = [child.stdout.take().map(reader), child.stderr.take().map(reader)];
     let started = Instant::now();
     let status = loop {

@@ -271,7 +271,7 @@ impl Reader {
             ("or", None) => Change::Or,
             ("xor", None) => Change::Xor,
             ("exch", None) => Change::Exchange,
-            _ => return Err(format!("'{change}' is no operation on so many operands")),
+            _ => return Err(format!("'{change}' is no operation on this number of operands")),
         };
         Ok(Step::Update { to, at, change, value, how })
     }
@@ -432,7 +432,7 @@ mod tests {
         refused("st.weak x, 1", "st.weak.gpu x, 1", "neither weak");
         refused("st.weak x, 1", "mov r1, 2", "no instruction");
         refused("fence.sc.gpu", "fence.sc.warp", "no scope");
-        refused("cas r2, x, 1, r1", "cas r2, x, 1", "so many operands");
+        refused("cas r2, x, 1, r1", "cas r2, x, 1", "this number of operands");
         refused(", LC0 ;", ", LC9 ;", "no label LC9");
         refused("P1@cta 1", "P7@cta 1", "not P1");
         refused("(P1:r0", "(P3:r0", "no thread P3");

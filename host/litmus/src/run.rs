@@ -81,7 +81,7 @@ impl<'a> Program<'a> {
         Ok(Self { test, blocks, threads, steps, words, slots })
     }
 
-    /// The outcomes of so many instances in one launch; threads of one instance `meet` before they begin, or do not.
+    /// The outcomes of this many instances in one launch; threads of one instance `meet` before they begin, or do not.
     fn run(&self, on: &dyn Machine, instances: u32, meet: bool) -> Result<Vec<Outcome>, Failed> {
         let lines = LOCATIONS + 1;
         let mut first = vec![0; (lines * STRIDE) as usize];
@@ -93,7 +93,7 @@ impl<'a> Program<'a> {
         let memory = on.upload(&first.repeat(instances as usize))?;
         let output = on.upload(&vec![0; (instances * registers) as usize])?;
         let view = |of: &dyn Memory, words: u32| {
-            // SAFETY: so many words were uploaded, and they live until the launch has ended.
+            // SAFETY: this many words were uploaded, and they live until the launch has ended.
             unsafe { Global::<u32>::from_raw(of.address().cast(), words) }
         };
         let shape =
@@ -201,7 +201,7 @@ pub struct Shown {
     pub findings: Vec<Finding>,
 }
 
-/// Runs a test on the simulator under so many schedules, and checks it.
+/// Runs a test on the simulator under this many schedules, and checks it.
 ///
 /// # Errors
 /// A test that is not for one GPU, or for another reason cannot run.
@@ -221,7 +221,8 @@ pub fn simulated(test: &Test, schedules: u32) -> Result<Shown, String> {
     Ok(shown)
 }
 
-/// Runs so many instances of a test on a machine, in each of so many launches: the outcomes, and how often each came.
+/// Runs this many instances of a test on a machine, in each of this many launches: the outcomes, and how often each
+/// came.
 ///
 /// # Errors
 /// As for [`simulated`], and what the machine says.

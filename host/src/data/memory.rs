@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(of(&[MACHINE, ("proc/self/mountinfo", mounts), own, at_top]), Some((4000, group)));
         let inner = ("sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "2500\n");
         assert_eq!(of(&[MACHINE, ("proc/self/mountinfo", mounts), own, at_top, inner]), Some((2500, group)));
-        // A process whose group lies beside what is mounted.
+        // A process whose group lies next to what is mounted.
         let own = ("proc/self/cgroup", "0::/../other\n");
         let root = ("sys/fs/cgroup/memory.max", "3000\n");
         assert_eq!(of(&[MACHINE, V2, own, root]), Some((3000, group)));

@@ -172,7 +172,7 @@ impl<T: Scalar> Buffer<T> {
         &self.engine
     }
 
-    /// The address of the first element, for one's own kernels and for libraries.
+    /// The address of the first element, for your own kernels and for libraries.
     pub fn as_ptr(&self) -> *mut T {
         self.memory.address() as *mut T
     }
@@ -284,7 +284,7 @@ impl<T: Scalar> Buffer<T> {
         self.engine.logged(what, || match &self.engine.0.backend {
             Backend::Cuda(cuda) => Ok(cuda.copy_device(self.address() as u64, other.address() as u64, bytes)?),
             Backend::Simulator(_) => {
-                // SAFETY: both buffers have so many bytes; `copy` allows that they are the same one.
+                // SAFETY: both buffers have this many bytes; `copy` allows that they are the same one.
                 unsafe { std::ptr::copy(other.address(), self.address(), bytes) };
                 sim::host_wrote(self.address(), bytes);
                 Ok(())

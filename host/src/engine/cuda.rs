@@ -6,7 +6,7 @@
 //! builds and starts on a machine without a GPU, where it returns an error.
 //!
 //! The context is the device's primary one, which the CUDA runtime API uses too: a library on top of that (cuBLAS, or
-//! one's own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream. Or context and stream are
+//! your own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream. Or context and stream are
 //! the caller's, see [`Cuda::adopt`]. A call makes the context current on its thread and leaves the thread with the
 //! context that it had; only [`Cuda::open`] leaves the primary one, for libraries that take addresses and the stream.
 

@@ -181,7 +181,7 @@ impl Cuda {
         })
     }
 
-    /// The number of blocks of `block` threads and `shared_bytes` of dynamic shared memory that fit on a multiprocessor
+    /// The number of blocks of `block` threads and `shared_bytes` of dynamic shared memory that fit on an SM
     /// at a time; 0 if none fits.
     ///
     /// # Errors

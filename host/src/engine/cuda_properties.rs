@@ -17,13 +17,13 @@ pub struct Properties {
     pub shared_per_block: u32,
     /// Shared memory per block for kernels that opt in, as `Cuda::launch` makes them.
     pub shared_per_block_optin: u32,
-    /// Shared memory that all blocks on a multiprocessor share.
+    /// Shared memory that all blocks on an SM share.
     pub shared_per_multiprocessor: u32,
     /// Constant memory.
     pub constant_memory: u32,
     /// Registers per block, of 32 bits.
     pub registers_per_block: u32,
-    /// Registers per multiprocessor, of 32 bits.
+    /// Registers per SM, of 32 bits.
     pub registers_per_multiprocessor: u32,
     /// Threads per warp.
     pub warp_size: u32,
@@ -35,13 +35,13 @@ pub struct Properties {
     pub max_block: [u32; 3],
     /// Most blocks per grid in x, y and z.
     pub max_grid: [u32; 3],
-    /// Most threads per multiprocessor at a time.
+    /// Most threads per SM at a time.
     pub max_threads_per_multiprocessor: u32,
-    /// Most blocks per multiprocessor at a time.
+    /// Most blocks per SM at a time.
     pub max_blocks_per_multiprocessor: u32,
-    /// Multiprocessors.
+    /// SMs.
     pub multiprocessors: u32,
-    /// Peak clock of the multiprocessors in kHz.
+    /// Peak clock of the SMs in kHz.
     pub clock_khz: u32,
     /// Peak clock of the memory in kHz; 0 if the driver does not tell.
     pub memory_clock_khz: u32,
@@ -53,7 +53,7 @@ pub struct Properties {
     pub l2_bytes: u32,
     /// Alignment that textures need.
     pub texture_alignment: u32,
-    /// Copies that can run beside kernels: engines that do nothing else.
+    /// Copies that can run at the same time as kernels: engines that do nothing else.
     pub copy_engines: u32,
     /// Compute capability, for example `(9, 0)`.
     pub compute_capability: (u32, u32),

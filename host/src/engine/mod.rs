@@ -45,9 +45,9 @@ pub enum DeviceChoice {
     Auto,
     /// The GPU with this number, or an error.
     Cuda(u32),
-    /// The simulator, with as many multiprocessors as the host has cores.
+    /// The simulator, with as many SMs as the host has cores.
     Simulator,
-    /// The simulator, told that it has this number of multiprocessors: what it counts is the same on every host.
+    /// The simulator, told that it has this number of SMs: what it counts is the same on every host.
     SimulatorOf(NonZero<u32>),
 }
 
@@ -64,7 +64,7 @@ impl FromStr for DeviceChoice {
             }
             Some(("sim", n)) => {
                 let number = n.parse().map(Self::SimulatorOf);
-                number.map_err(|_| format!("'{n}' is not a number of multiprocessors; an H200 has 132"))
+                number.map_err(|_| format!("'{n}' is not a number of SMs; an H200 has 132"))
             }
             _ => Err("a device is auto, cuda, cuda:N, sim or sim:N".into()),
         }
@@ -81,7 +81,7 @@ pub struct DeviceInfo {
     /// `9.0` for a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_capability: Option<String>,
-    /// Multiprocessors of a GPU, cores that the simulator uses.
+    /// SMs of a GPU, cores that the simulator uses.
     pub multiprocessors: u32,
     /// Bytes of shared memory that a block can have.
     #[serde(skip)]
@@ -99,7 +99,7 @@ pub struct DeviceInfo {
 
 /// The refusal of checks on a GPU.
 pub const NO_CHECKS: &str =
-    "a GPU does not show what its threads do to each other's memory: --check goes with --device sim";
+    "a GPU does not show what its threads do to each other's memory: --check requires --device sim";
 
 /// A machine that runs kernels; a handle that is cheap to clone.
 #[derive(Clone)]
@@ -226,7 +226,7 @@ impl Engine {
         Self::simulator_because(None)
     }
 
-    /// The simulator, told that it has this number of multiprocessors: sequences launch as they would on a GPU that
+    /// The simulator, told that it has this number of SMs: sequences launch as they would on a GPU that
     /// does. One block runs after the other, so that each run is the same.
     pub fn simulator_with(multiprocessors: u32) -> Self {
         Self::new(
@@ -365,7 +365,7 @@ impl Engine {
         Device { multiprocessors, shared_per_block, compute_capability }
     }
 
-    /// Blocks that run at the same time if a multiprocessor holds one: what persistent kernels size their grid by.
+    /// Blocks that run at the same time if an SM holds one: what persistent kernels size their grid by.
     pub fn multiprocessors(&self) -> u32 {
         self.0.info.multiprocessors
     }

@@ -9,7 +9,7 @@ use std::ptr;
 /// What scratch memory is aligned to, as what a driver allocates is; arrays in it are, too.
 pub const ALIGN: usize = 256;
 
-/// A machine whose memory is one piece of the caller's: allocations are taken from it one after the other. What the
+/// A machine whose memory is one piece of the caller's: allocations are taken from it in sequence. What the
 /// sequence clears is cleared by as few fills as possible, right before the launch that needs it.
 pub(super) struct Carved<'a> {
     on: &'a dyn Launcher,

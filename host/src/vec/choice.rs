@@ -152,7 +152,7 @@ fn of_precision<T: Multiplied>(precision: Precision) -> Vec<Row<Matmul>> {
     PRODUCTS.iter().filter(|row| row.bytes == size_of::<T>()).filter(has).copied().collect()
 }
 
-/// The rung of a table for `n` elements of so many bytes on an engine.
+/// The rung of a table for `n` elements of this many bytes on an engine.
 ///
 /// # Errors
 /// [`Error::Usage`] if the table has none.

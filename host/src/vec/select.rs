@@ -87,7 +87,7 @@ impl<T: Scalar> Selected<T> {
         &self.items
     }
 
-    /// The number of elements, one word, as an argument for one's own kernel.
+    /// The number of elements, one word, as an argument for your own kernel.
     pub fn count_view(&self) -> Global<u32> {
         self.count.view()
     }

@@ -439,7 +439,7 @@ impl Options {
         }
     }
 
-    /// The most threads per block, the fewest blocks per multiprocessor, the most bytes spilled and the blocks of a
+    /// The most threads per block, the fewest blocks per SM, the most bytes spilled and the blocks of a
     /// cluster, 0 for one not given.
     fn bounds(&self) -> [Tokens; 4] {
         let given = [&self.max_threads, &self.min_blocks, &self.max_spills, &self.cluster];

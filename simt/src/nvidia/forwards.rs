@@ -1,4 +1,4 @@
-//! What both backends do by the same instructions: their methods, which forward to the modules beside this one.
+//! What both backends do by the same instructions: their methods, which forward to the modules next to this one.
 
 /// The methods of [`Machine`](crate::machine::Machine) that are the same for both backends. The modules that they name
 /// are imported where this is used.

@@ -9,7 +9,7 @@ use super::assembly::asm;
 use crate::machine::Sum;
 use crate::scalar::{Eight, Lies, Operand, Seen};
 
-/// What a descriptor of a tile says beside its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
+/// What a descriptor of a tile says besides its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
 const TILE: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 
 /// The descriptor of the tile at an address of shared memory. What one instruction takes along k is 32 bytes: 2 of its

@@ -1,6 +1,6 @@
 //! Static shared memory as module-level assembly.
 
-/// The item that [`shared!`](crate::shared) declares beside the type: the array.
+/// The item that [`shared!`](crate::shared) declares next to the type: the array.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_declaration {
@@ -19,7 +19,7 @@ macro_rules! shared_declaration {
 macro_rules! shared_array_address {
     ($name:ident: [$t:ty; $n:expr]) => {{
         let address: u32;
-        // SAFETY: reads the address of the array declared beside the type.
+        // SAFETY: reads the address of the array declared next to the type.
         unsafe {
             $crate::expansion::asm!(
                 concat!("mov.u32 {address}, ", stringify!($name), "_{module};"),

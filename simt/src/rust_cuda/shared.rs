@@ -57,7 +57,7 @@ pub fn dynamic_shared_address() -> u32 {
     crate::nvidia::assembly::trap()
 }
 
-/// The item that [`shared!`](crate::shared) declares beside the type: none.
+/// The item that [`shared!`](crate::shared) declares next to the type: none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_declaration {

@@ -125,7 +125,7 @@ pub(super) struct Block {
 
 impl Block {
     /// A block of this shape, to be used for one block of the grid after the other: with so much dynamic shared memory,
-    /// of a kernel that is compiled for so many threads.
+    /// of a kernel that is compiled for this many threads.
     pub(super) fn new(
         [grid, block]: [Vector; 2],
         (dynamic_bytes, max_threads): (u32, u32),
@@ -295,7 +295,7 @@ impl Block {
         State::Ready
     }
 
-    /// The running thread keeps so many registers, and gives the others back to the block.
+    /// The running thread keeps this many registers, and gives the others back to the block.
     pub(super) fn release_registers(&self, keeps: u32) {
         if self.registers.release(self.current(), keeps) {
             let waits = |t: &usize| self.threads.state(*t) == State::ForRegisters;
@@ -303,7 +303,7 @@ impl Block {
         }
     }
 
-    /// The running thread waits until the block has so many registers for it.
+    /// The running thread waits until the block has this many registers for it.
     #[track_caller]
     pub(super) fn claim_registers(&self, wants: u32) {
         let place = Location::caller();
@@ -396,7 +396,7 @@ impl Block {
         self.watchers.catch_up(thread, on_its_way.fold(0, |mask, t| mask | 1 << (t - first)));
     }
 
-    /// Counts a bulk copy, if that is asked for: of so many bytes from each address of global memory on.
+    /// Counts a bulk copy, if that is asked for: of this many bytes from each address of global memory on.
     #[track_caller]
     pub(super) fn count_copies(&self, instruction: Instruction, parts: impl IntoIterator<Item = (u64, u32)>) {
         self.watchers.count_copies(instruction, parts, Location::caller());

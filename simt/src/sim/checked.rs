@@ -101,11 +101,11 @@ const RESIDENT: usize = 4;
 const THREADS: u64 = 2048;
 const BLOCKS: u64 = 32;
 
-/// Rounds in which no thread works, per running block, before another block begins beside them.
+/// Rounds in which no thread works, per running block, before another block begins too.
 const PATIENCE: u64 = 64;
 
 /// Turns of spinning threads, without a value that is new to one of them, after which a spin counts as endless: so
-/// many, and so many for each thread that may spin. A schedule may hold back the thread that the others wait for.
+/// many, and this many for each thread that may spin. A schedule may hold back the thread that the others wait for.
 const ENDLESS: u64 = 1 << 17;
 const ENDLESS_PER_THREAD: u64 = 1 << 10;
 
@@ -162,7 +162,7 @@ struct Slot {
 /// # Errors
 /// [`LaunchError::Fault`] if a thread did something that ends the kernel; it is a finding too.
 pub(super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<(), LaunchError> {
-    // Asked for anew at each use: the threads that run in between ask for it too.
+    // Asked for again at each use: the threads that run in between ask for it too.
     let session = || check::active().expect("a check does not end during a launch");
     let Geometry { grid, block, shared_bytes, overlapping, together, .. } = geometry;
     let blocks: u64 = grid.iter().map(|&d| u64::from(d)).product();

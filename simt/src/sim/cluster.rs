@@ -83,7 +83,7 @@ pub(super) fn other_state(block: &Block, rank: u32, home: &Block) -> Option<&'st
     if rank == block.place_in_cluster().0 { None } else { home.watchers.checked() }
 }
 
-/// An address of the cluster: a block's has less than so many bits, and above them is the block's rank.
+/// An address of the cluster: a block's has less than this many bits, and above them is the block's rank.
 const ADDRESS_BITS: u32 = 24;
 
 const _: () = assert!(limits::MAX_SHARED <= 1 << ADDRESS_BITS, "shared memory has addresses of the cluster");

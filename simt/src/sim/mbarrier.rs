@@ -1,4 +1,4 @@
-//! Barriers in shared memory. Their state is kept beside the memory, under their address, so that the use of a word
+//! Barriers in shared memory. Their state is kept next to the memory, under their address, so that the use of a word
 //! that is not a barrier is detected.
 
 use std::cell::{RefCell, RefMut};

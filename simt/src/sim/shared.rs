@@ -79,7 +79,7 @@ impl SharedMemory {
     }
 }
 
-/// The item that [`shared!`](crate::shared) declares beside the type: none.
+/// The item that [`shared!`](crate::shared) declares next to the type: none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_declaration {

@@ -297,7 +297,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn load_cluster<T: Scalar>(address: u32) -> T {
         let word = cluster::load(address, size_of::<T>() as u32, |p| {
-            // SAFETY: `cluster::load` gives a pointer to so many bytes; the caller promises the alignment.
+            // SAFETY: `cluster::load` gives a pointer to this many bytes; the caller promises the alignment.
             let word: T = unsafe { memory::load(p.cast()) };
             [to_bits(word)]
         });
@@ -491,7 +491,7 @@ impl Machine for Simulator {
         let block = here();
         while let Some(group) = block.copies.due(block.current(), N) {
             for copy in group {
-                // SAFETY: the caller of `copy_async` promised so many bytes.
+                // SAFETY: the caller of `copy_async` promised this many bytes.
                 for (i, word) in unsafe { copy.words() }.enumerate() {
                     let (at, from) = (copy.to + 4 * i as u32, copy.from as u64 + 4 * i as u64);
                     if 4 * (i as u32) < copy.there {

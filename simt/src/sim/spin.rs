@@ -355,7 +355,7 @@ impl Quiet {
         // Before the number falls: a report from before the last block's writes must not count against the lower one.
         self.disturb();
         self.workers.fetch_sub(1, SeqCst);
-        // And behind it: those that are left report anew, all against the same number.
+        // And behind it: those that are left report again, all against the same number.
         self.disturb();
     }
 }

@@ -140,7 +140,7 @@ impl Watchers {
         self.stats.as_ref().is_some_and(|stats| stats.is_full(thread))
     }
 
-    /// Counts a bulk copy: of so many bytes from each address of global memory on.
+    /// Counts a bulk copy: of this many bytes from each address of global memory on.
     pub(super) fn count_copies(
         &self,
         instruction: Instruction,

@@ -22,7 +22,7 @@ pub fn launch<K: Kernel>(kernel: K, geometry: Geometry, args: K::Args) {
     on.launch(kernel, geometry, args).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// The simulator, as if the device had this many multiprocessors.
+/// The simulator, as if the device had this many SMs.
 pub fn with_multiprocessors(multiprocessors: u32) -> Gpu {
     let mut gpu = Gpu::default();
     gpu.device.multiprocessors = multiprocessors;

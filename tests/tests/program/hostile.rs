@@ -421,7 +421,7 @@ fn what_a_result_leaves_out_is_said() {
     assert_eq!(outcome(&[&call[..], &["--beta", "0"]].concat()).0, 0);
     let product = rungs_cli::data::read_matrix(&Place::from(&*out), &[Dtype::F32], None).unwrap();
     assert_eq!(product.data, Data::from(vec![12.0_f32; 4]));
-    refused_in_short(&call, 2, &["a file for C goes with --beta"]);
+    refused_in_short(&call, 2, &["a file for C needs --beta"]);
     let (_, _, err) = rungs_lab(&[1, 7]);
     assert!(err.contains("1 integer sorted"), "{err}");
     let (_, _, err) = rungs_lab(&[2, 7, 5]);

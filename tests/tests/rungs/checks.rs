@@ -34,7 +34,7 @@ fn at_most(schedules: u32) -> u32 {
     schedules.min(most)
 }
 
-/// Multiprocessors that sequences see, whatever the host has: some sizes of grids depend on them.
+/// SMs that sequences see, whatever the host has: some sizes of grids depend on them.
 const MULTIPROCESSORS: u32 = 4;
 
 /// The least k of the kernels of `mixed`.
@@ -137,7 +137,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n((1 << 21) + 1).of(Distribution::LowBits(16)).schedules(1),
         ],
     ),
-    // Both roads where the device chooses: from 3 tiles of 2^13 pairs per multiprocessor on.
+    // Both roads where the device chooses: from 3 tiles of 2^13 pairs per SM on.
     (
         "radix",
         &["msd-pairs"],
@@ -180,7 +180,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ),
     ("matmul", &["fp32"], &[product(150, 140, 60)]),
     ("matmul", &["tf32"], &[product(150, 140, 60)]),
-    // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
+    // Small tiles fill the SMs better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
     // Whole tiles, tiles of clusters of two blocks, halves of tiles of two and of three, and tiles that blocks add to.
     (
@@ -194,7 +194,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(600, 72, 1120).schedules(1),
         ],
     ),
-    // Of the three widths of tiles, each fills the multiprocessors best once, and so does a pair's tile; then A that is
+    // Of the three widths of tiles, each fills the SMs best once, and so does a pair's tile; then A that is
     // taken as it is, by blocks and by pairs.
     (
         "matmul",
@@ -344,7 +344,7 @@ const LARGE: &[(&str, &[&str])] = &[
 
 /// Instances of one kernel that are more than types apart, so that each of these has to be launched.
 const EACH: &[(&str, &[&str])] = &[
-    // There are too few multiprocessors for larger clusters; gpu/tests/matmul.rs checks those.
+    // There are too few SMs for larger clusters; gpu/tests/matmul.rs checks those.
     ("fp32-hopper", &["product_fp32_hopper_by_2", "product_fp32_hopper_half_by_2", "product_fp32_hopper_half_by_3"]),
     ("three-tf32-group", &["product_three_tf32_group_held", "product_three_tf32_group_held_pair"]),
     (

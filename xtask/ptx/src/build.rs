@@ -61,7 +61,7 @@ impl Options {
     }
 
     /// The file in which cargo lists all sources that the package was compiled from, its dependencies' too where those
-    /// are in folders beside it.
+    /// are in folders next to it.
     pub(crate) fn dep_info(&self) -> PathBuf {
         self.folder().join(TARGET).join("release").join(&self.package.library).with_extension("d")
     }
@@ -189,7 +189,7 @@ fn named(dep_info: &str) -> BTreeSet<PathBuf> {
     names.filter(|name| !name.is_empty()).map(PathBuf::from).collect()
 }
 
-/// Leaves the file that a linker would have left. PTX needs no linker, and cargo compiles anew where its file is
+/// Leaves the file that a linker would have left. PTX needs no linker, and cargo compiles again where its file is
 /// missing.
 fn keep_fresh(options: &Options) -> io::Result<()> {
     let linked = options.folder().join(TARGET).join("release/deps").join(&options.package.library);

@@ -8,7 +8,7 @@
 //!
 //! The input is the LLVM IR that the PTX is printed from: it has the control flow, and for each call its place in the
 //! source with all places that it was inlined through, which PTX of this LLVM lacks. Copies of one call have one such
-//! chain. Copies that come one after the other result from unrolling a loop, and a thread passes all of them, or those
+//! chain. Copies that come in sequence result from unrolling a loop, and a thread passes all of them, or those
 //! whose condition holds. Copies of which neither comes after the other are on two sides of a branch: a thread passes
 //! one of them, and other threads may be at another.
 //!

@@ -7,6 +7,8 @@
 
 mod arch;
 #[cfg(feature = "compile")]
+pub mod backends;
+#[cfg(feature = "compile")]
 mod build;
 #[cfg(feature = "compile")]
 mod convergence;
@@ -16,8 +18,6 @@ mod embed;
 mod package;
 mod packed;
 pub mod ptx;
-#[cfg(feature = "compile")]
-pub mod roads;
 #[cfg(feature = "compile")]
 pub mod rust_cuda;
 #[cfg(feature = "compile")]

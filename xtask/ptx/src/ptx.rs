@@ -11,7 +11,7 @@ use std::ops::Range;
 /// `//.rungs.bounds <kernel> <max_threads> <min_blocks> <max_spills> <cluster>`, 0 for one that is not given.
 const BOUNDS: &str = "//.rungs.bounds ";
 
-/// The version of PTX that has loads that leave the first-level cache alone.
+/// The version of PTX that has loads that leave the L1 cache alone.
 const LEAST_VERSION: (u32, u32) = (7, 4);
 
 /// The version of PTX that knows the architecture 8.9.
@@ -38,7 +38,7 @@ pub struct Entry {
     pub name: String,
     /// The most threads per block, if declared.
     pub max_threads: Option<u32>,
-    /// The fewest blocks per multiprocessor, if declared.
+    /// The fewest blocks per SM, if declared.
     pub min_blocks: Option<u32>,
     /// Whether it waits for the preceding grid (`griddepcontrol.wait`), so that it may be launched before that grid
     /// ends.

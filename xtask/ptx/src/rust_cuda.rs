@@ -254,8 +254,8 @@ fn openssl() -> Result<PathBuf, String> {
     if said.is_empty() { Err("pkg-config knows no openssl".into()) } else { Ok(said.into()) }
 }
 
-/// The places where rust-cuda's build searches, the variable first and then PATH; two usual places of one LLVM beside
-/// another; and the folder in which setup builds LLVM 7.
+/// The places where rust-cuda's build searches, the variable first and then PATH; two usual places of one LLVM next
+/// to another; and the folder in which setup builds LLVM 7.
 fn llvm_config(llvm: Llvm) -> Result<PathBuf, String> {
     let named = env::var_os(llvm.variable()).map(PathBuf::from);
     let (names, places) = llvm.usual();

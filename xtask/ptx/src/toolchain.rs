@@ -73,7 +73,7 @@ impl Toolchain {
         if minor(&cargo_version) != minor(&version) {
             return Err(format!("is version {version}, but its cargo ({}) is {cargo_version}", cargo.display()));
         }
-        // Debian keeps this file beside the library; rustup's source is part of its toolchain and needs no check.
+        // Debian keeps this file next to the library; rustup's source is part of its toolchain and needs no check.
         if let Ok(source) = std::fs::read_to_string(library.with_file_name("src").join("version"))
             && source.trim() != version
         {

@@ -40,7 +40,7 @@ pub enum Directive {
 /// From a page to the root, in `book/src` as in `book/read`.
 pub const UP: &str = "../../";
 
-/// The folder of pictures, beside the pages.
+/// The folder of pictures, next to the pages.
 const PICTURES: &str = "pictures";
 
 /// The begin of every directive of ours.

@@ -11,7 +11,7 @@ const MOST_ELEMENTS: usize = 64;
 /// The most steps.
 const MOST_STEPS: usize = 40;
 
-/// An array with so many rows has all of them drawn.
+/// An array with this many rows has all of them drawn.
 const FEW: usize = 6;
 
 /// Sizes in pixels: a cell, the room for the labels at the left, the edge.

@@ -1,4 +1,4 @@
-//! One case of the gallery on riri: `gallery-on-riri NAME planted|fixed SEEDS` prints what riri says over that many
+//! One case of the gallery on riri: `gallery-on-riri NAME planted|fixed SEEDS` prints what riri says over this many
 //! seeds, one line per kind of diagnostic.
 
 #[path = "../../../../gallery/src/barriers.rs"]

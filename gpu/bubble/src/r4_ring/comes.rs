@@ -86,7 +86,7 @@ impl<T: Key> Comes<T> {
     pub fn stage(&mut self, number: u32) {
         if self.tag != NOTHING {
             let mut polls = 0;
-            // Each word has its tag beside a key, or half of one, so nothing else has to be seen with it.
+            // Each word has its tag next to a key, or half of one, so nothing else has to be seen with it.
             while !warp::all(FULL, self.tags == [self.tag; 2]) {
                 self.look();
                 polls += 1;

@@ -10,7 +10,7 @@
 //! all phases of a window whether a key can move so far or not: half the compare-exchanges. One launch: the keys leave
 //! the registers only between warps.
 //!
-//! **Bottleneck.** The minimum and the maximum of a compare-exchange: n² of them on 64 lanes per multiprocessor and
+//! **Bottleneck.** The minimum and the maximum of a compare-exchange: n² of them on 64 lanes per SM and
 //! cycle, 16.4 ms for 524,288 keys on an H200. Only a sort that compares less is faster.
 //!
 //! **Cost.** n²/2 + 256·n compare-exchanges for n a multiple of 1024, none of which is done twice: W = ⌈n/1024⌉ warps
@@ -19,10 +19,10 @@
 //!
 //! **Threads.** A warp has 512 cells, 16 per lane, and 512 movers, which pass its lanes in groups of eight from the
 //! last to the first and then go on to the warp before. Four warps per block, one for each scheduler; up to 16 if the
-//! multiprocessors have fewer schedulers than there are warps.
+//! SMs have fewer schedulers than there are warps.
 //!
-//! **Limits.** Any n up to 16,384 keys per multiprocessor: all warps have to run at the same time, with as many blocks
-//! as multiprocessors, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the
+//! **Limits.** Any n up to 16,384 keys per SM: all warps have to run at the same time, with as many blocks
+//! as SMs, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the
 //! smallest, and neither changes a key. A wait of some seconds ends the kernel with an error.
 //!
 //! **Source.** N. Habermann, "Parallel neighbor-sort (or the glory of the induction principle)" (1972), for the
@@ -73,7 +73,7 @@ pub const fn warps(n: u32) -> u32 {
     n.div_ceil(WARP_KEYS)
 }
 
-/// Most keys: all warps run at the same time, one block on each multiprocessor.
+/// Most keys: all warps run at the same time, one block on each SM.
 pub const fn capacity(multiprocessors: u32) -> u32 {
     multiprocessors.saturating_mul(WARPS.1 * WARP_KEYS)
 }
@@ -241,7 +241,7 @@ pub mod launches {
 
     fn refuses(ask: &Ask) -> Option<String> {
         let (n, most) = (ask.n, capacity(ask.device.multiprocessors));
-        (n > most.into()).then(|| format!("{n} keys do not fit the registers of all multiprocessors; {most} do"))
+        (n > most.into()).then(|| format!("{n} keys do not fit the registers of all SMs; {most} do"))
     }
 
     /// The links, to sort `n` keys.

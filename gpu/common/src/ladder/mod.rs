@@ -212,7 +212,7 @@ pub fn expect_len<T: Scalar>(what: &str, view: Global<T>, n: u32) -> Result {
     Err(Failed::Unsuitable(format!("{} {what} for launches that were prepared for {n}", view.len())))
 }
 
-/// Refuses a view of `what` that does not begin on a multiple of 16 bytes, where a rung loads so many at once.
+/// Refuses a view of `what` that does not begin on a multiple of 16 bytes, where a rung loads this many at once.
 ///
 /// # Errors
 /// [`Failed::Unsuitable`].

@@ -86,17 +86,9 @@ pub struct Sort {
     pub wide: Option<&'static dyn Runs<Keys<u64>>>,
     /// Keys of 32 bits with values of 32 bits, if the rung sorts them. Equal keys keep their order.
     pub pairs: Option<&'static dyn Runs<Pairs>>,
-    /// Keys of 32 bits by a weak order, if the rung takes any order.
-    pub low_half: Option<ByLowHalf>,
-}
-
-/// A sort of keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown), the weak order that is measured.
-#[derive(Clone, Copy)]
-pub struct ByLowHalf {
-    /// The functions, which do not look at [`Keys::order`].
-    pub sort: &'static dyn Runs<Keys<u32>>,
-    /// Whether equivalent keys keep their order.
-    pub stable: bool,
+    /// Keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown), the weak order that is measured, if the rung sorts
+    /// stably by any order. These functions do not look at [`Keys::order`].
+    pub low_half: Option<&'static dyn Runs<Keys<u32>>>,
 }
 
 impl Sort {
@@ -118,11 +110,8 @@ impl Sort {
 
 /// A width of keys: `u32` or `u64`.
 pub trait Width: Word + Key {
-    /// The functions for keys of this width, if the rung sorts them.
-    fn of(sort: &Sort) -> Option<&'static dyn Runs<Keys<Self>>>;
-
-    /// The functions for keys of this width by the weak order that is measured, if the rung has them.
-    fn by_low_half(sort: &Sort) -> Option<&'static dyn Runs<Keys<Self>>>;
+    /// The functions for keys of this width, if the rung sorts them; by their low half, if that is asked for.
+    fn of(sort: &Sort, low_half: bool) -> Option<&'static dyn Runs<Keys<Self>>>;
 
     /// Maps each key to a word of the same order, in place.
     ///
@@ -138,14 +127,10 @@ pub trait Width: Word + Key {
 }
 
 macro_rules! widths {
-    ($($W:ty: |$sort:ident| $of:expr, |$with:pat_param| $low_half:expr;)*) => {$(
+    ($($W:ty: |$sort:ident, $low_half:ident| $of:expr;)*) => {$(
         impl Width for $W {
-            fn of($sort: &Sort) -> Option<&'static dyn Runs<Keys<Self>>> {
+            fn of($sort: &Sort, $low_half: bool) -> Option<&'static dyn Runs<Keys<Self>>> {
                 $of
-            }
-
-            fn by_low_half($with: &Sort) -> Option<&'static dyn Runs<Keys<Self>>> {
-                $low_half
             }
 
             fn encode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
@@ -159,8 +144,8 @@ macro_rules! widths {
     )*};
 }
 widths! {
-    u32: |sort| sort.narrow, |sort| sort.low_half.map(|by| by.sort);
-    u64: |sort| sort.wide, |_| None;
+    u32: |sort, low_half| if low_half { sort.low_half } else { sort.narrow };
+    u64: |sort, low_half| if low_half { None } else { sort.wide };
 }
 
 impl Entry<Sort> {
@@ -170,7 +155,7 @@ impl Entry<Sort> {
     /// [`Failed::Unsuitable`] if the rung cannot sort such keys; [`Failed::Machine`] if there is no memory.
     pub fn sorter<W: Width>(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<Keys<W>>> {
         let (name, bits) = (self.rung.name, 8 * size_of::<W>());
-        let Some(sorts) = W::of(&self.run) else {
+        let Some(sorts) = W::of(&self.run, false) else {
             return Err(Failed::Unsuitable(format!("{name} does not sort keys of {bits} bits without values")));
         };
         self.rung.check(&Ask { options, ..Ask::of::<W>(on, n) })?;
@@ -182,7 +167,7 @@ impl Entry<Sort> {
     /// # Errors
     /// [`Failed::Unsuitable`] if the rung sorts by the order of words alone; [`Failed::Machine`] if there is no memory.
     pub fn low_half_sorter<W: Width>(&self, on: &dyn Launcher, n: u32) -> Result<Sequence<Keys<W>>> {
-        let Some(sorts) = W::by_low_half(&self.run) else {
+        let Some(sorts) = W::of(&self.run, true) else {
             return Err(Failed::Unsuitable(format!("{} does not sort such keys by their low half", self.rung.name)));
         };
         self.rung.check(&Ask::of::<W>(on, n))?;

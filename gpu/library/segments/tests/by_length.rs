@@ -13,7 +13,7 @@ use simt::sim::{Check, check as check_races};
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// Multiprocessors of the device that the simulator stands for.
+/// SMs of the device that the simulator stands for.
 const MULTIPROCESSORS: u32 = 3;
 
 /// Offsets of segments of these lengths that follow one another from `first` on.

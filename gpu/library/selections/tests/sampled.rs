@@ -8,7 +8,7 @@ use simt::launcher::Launcher;
 use simt::sim::{Check, check as check_races};
 use std::fmt::Debug;
 
-/// Multiprocessors of the device that the simulator stands for, unless said otherwise.
+/// SMs of the device that the simulator stands for, unless said otherwise.
 const MULTIPROCESSORS: u32 = 3;
 
 /// The k largest words and the k-th, by a plan, after checks of everything that must not be written. The largest is

@@ -2,7 +2,7 @@
 
 use super::steps::Digits;
 pub use rungs_radix::r7_onesweep::{
-    ALL_SO_FAR, BITS, DIGITS, HISTOGRAM_THREADS, LAST_EPOCH, OWN, histogram_blocks, is_of, passes, state,
+    AGGREGATE, BITS, DIGITS, HISTOGRAM_THREADS, LAST_EPOCH, PREFIX, histogram_blocks, is_published, passes, state,
 };
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, thread, unroll, warp};
@@ -126,11 +126,11 @@ pub fn look_back(states: Global<u64>, tile: u32, before: u32, epoch: u32) -> u32
         });
         let mut there = true;
         unroll::<BATCH>(|j| {
-            there &= is_of(batch[j], epoch);
+            there &= is_published(batch[j], epoch);
             if there {
                 sum += batch[j] as u32;
                 seen += 1;
-                if batch[j] & ALL_SO_FAR != 0 {
+                if batch[j] & PREFIX != 0 {
                     there = false;
                     seen = before;
                 }

@@ -20,7 +20,7 @@ use simt::{Global, Shared, shared, thread, unroll, warp};
 /// Most passes over keys of 32 bits.
 pub const PASSES: u32 = passes(4);
 
-/// Blocks per multiprocessor of a launch that does all passes, and for how many the compiler makes room.
+/// Blocks per SM of a launch that does all passes, and for how many the compiler makes room.
 pub const REST_BLOCKS: u32 = 2;
 
 /// Words of [`Passes`].

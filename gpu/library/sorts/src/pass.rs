@@ -3,11 +3,11 @@
 //! It is the pass of `onesweep`, opened up for launches that do something else if keys spread, that do all passes, or
 //! that load the next tile while one is written out.
 
-use crate::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
+use crate::digits::{AGGREGATE, BITS, DIGITS, PREFIX, look_back, state};
 use crate::steps::{Digits, block_scan};
 use core::marker::PhantomData;
 use rungs_radix::r7_onesweep::ranks::rank_rows;
-pub use rungs_radix::r7_onesweep::{Digit, KeysOnly, Pairs, Payload};
+pub use rungs_radix::r7_onesweep::{Digit, KeysOnly, Payload, WithValues};
 use rungs_radix::{count_of_digit, place_digit};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, opaque, shared, thread, unroll, warp};
@@ -121,7 +121,7 @@ pub(in crate) fn pass_loaded<W: Digits, P: Payload>(
         let (epoch, start_of_all) = (digit().epoch, start_of());
         let before = look_back(states, tile.number, tile.number, epoch);
         if tile.number > 0 {
-            let state = state(epoch, ALL_SO_FAR, before + total);
+            let state = state(epoch, PREFIX, before + total);
             states.store(tile.number * DIGITS + t, state, Relaxed, Scope::Device);
         }
         // The difference between the places in the output and in the tile; it may be below zero, and wraps.
@@ -247,7 +247,7 @@ fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32
     let (mut total, t) = (0, thread::thread_idx_x());
     if t < DIGITS {
         total = count_of_digit::<{ WARPS as usize }>(counters, t);
-        let kind = if tile == 0 { ALL_SO_FAR } else { OWN };
+        let kind = if tile == 0 { PREFIX } else { AGGREGATE };
         states.store(tile * DIGITS + t, state(epoch, kind, total), Relaxed, Scope::Device);
     }
     total

@@ -17,7 +17,7 @@ use simt::sim::{Check, Gpu, MAX_SHARED, check as check_schedules};
 use std::cell::Cell;
 use std::fmt::Debug;
 
-/// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
+/// SMs of the device that the simulator stands for: few, so that blocks take many tiles.
 const MULTIPROCESSORS: u32 = 4;
 
 fn check<W: Width + Debug>(what: &str, order: u32, keys: &[W]) {

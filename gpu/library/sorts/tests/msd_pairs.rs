@@ -28,7 +28,7 @@ fn check(what: &str, multiprocessors: u32, keys: &[u32], orders: &[u32]) {
     }
 }
 
-/// So many pairs go by buckets on a device with one multiprocessor.
+/// So many pairs go by buckets on a device with one SM.
 const BY_BUCKETS: u64 = (TILES_BY_BUCKETS * Large::TILE) as u64;
 
 #[test]

@@ -13,7 +13,7 @@ use simt::launcher::{Call, Memory};
 use simt::sim::{Gpu, MAX_SHARED};
 use std::fmt::Debug;
 
-/// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
+/// SMs of the device that the simulator stands for: few, so that blocks take many tiles.
 const MULTIPROCESSORS: u32 = 4;
 
 /// Sorts on a device with this many bytes of shared memory per block, and compares.

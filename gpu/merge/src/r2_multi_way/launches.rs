@@ -34,7 +34,7 @@ type SplitArgs<K> = (Global<K>, u32, u32, u32, Global<u32>);
 /// Those of one that merges: input, output, keys per run, parts per group, splits.
 type MergeArgs<K> = (Global<K>, Global<K>, u32, u32, Global<u32>);
 
-/// What is launched, and the memory that it needs beside the keys.
+/// What is launched, and the memory that it needs in addition to the keys.
 pub struct Memory<W> {
     plan: Plan,
     /// Where the parts of a pass begin, unless its blocks find that themselves.
@@ -102,7 +102,7 @@ where
     sort_by_passes(on, [keys, other.view()], &plan.passes, tiles, merge)
 }
 
-/// Keys of type `K` per thread, where a thread has so many of 32 bits.
+/// Keys of type `K` per thread, where a thread has this many of 32 bits.
 pub const fn keys_of<K>(keys: usize) -> u32 {
     if size_of::<K>() == 8 { WIDE_KEYS as u32 } else { keys as u32 }
 }

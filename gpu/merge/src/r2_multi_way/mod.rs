@@ -7,7 +7,7 @@
 //! **Changed from the rung before.** Up to 2²¹ keys there is one launch per pass: each block finds its own splits.
 //! For more keys, a separate launch finds each split once. Keys go from global to shared memory past the registers
 //! (`cp.async`). The keys of a thread are sorted by Batcher's network, which has fewer exchanges than the rung before.
-//! Up to 2¹⁸ keys the tiles are small, so that all multiprocessors have
+//! Up to 2¹⁸ keys the tiles are small, so that all SMs have
 //! some.
 //!
 //! **Bottleneck.** Waiting, by ncu on an H200: at 2¹⁶ keys the tiles take 13 µs and each pass 12 to 13 µs, in which
@@ -58,13 +58,13 @@ const SMALL_MERGE_KEYS: usize = 9;
 /// Keys of 64 bits per thread.
 const WIDE_KEYS: usize = 15;
 
-/// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
+/// Fewest blocks per SM: tiles of all of them fit its shared memory.
 pub const fn min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }
 
 /// Bytes per thread that those blocks may cost in spilled registers: a handful of addresses, where one block less per
-/// multiprocessor would leave a third of its threads out.
+/// SM would leave a third of its threads out.
 pub const MAX_SPILLS: u32 = 32;
 
 /// The same as [`min_blocks`] for small tiles.

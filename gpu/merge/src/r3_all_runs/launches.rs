@@ -17,7 +17,7 @@ pub static RUNG: Entry<Sort> = rung!("mod.rs", [merge_all_runs_tile, merge_all_r
 /// The arguments of a merge: input, output, keys per run, samples per run.
 type MergeArgs<K> = (Global<K>, Global<K>, u32, u32);
 
-/// What is launched, and the memory that it needs beside the keys.
+/// What is launched, and the memory that it needs in addition to the keys.
 pub struct Memory<W> {
     plan: Plan,
     /// As many keys as there are.

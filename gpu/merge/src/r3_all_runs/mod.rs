@@ -19,7 +19,7 @@
 //!
 //! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17.
 //! Merge: 256 per block with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per
-//! multiprocessor, or fewer; more where the parts would not fit.
+//! SM, or fewer; more where the parts would not fit.
 //!
 //! **Limits.** Up to 2²⁰ keys; as much memory again as the keys have. If a part does not fit its block, the block cuts
 //! it and merges in rounds: runs that are much alike, between samples, take longer.
@@ -52,17 +52,17 @@ pub const MOST_RUNS: u32 = 128;
 pub const TILE_BLOCK: u32 = 512;
 /// Their keys per thread.
 pub const TILE_KEYS: u32 = 17;
-/// Fewest blocks of them per multiprocessor.
+/// Fewest blocks of them per SM.
 pub const TILE_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of few keys, at most.
 pub const FEW_BLOCK: u32 = 512;
 /// Their keys per thread.
 pub const FEW_KEYS: u32 = 7;
-/// Fewest blocks of them per multiprocessor, few enough to leave a thread all the registers it needs.
+/// Fewest blocks of them per SM, few enough to leave a thread all the registers it needs.
 pub const FEW_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of many keys.
 pub const MANY_BLOCK: u32 = 1024;
-/// Bytes per thread of spilled registers there, by PTX for `sm_80`: so many threads have 64 registers each, and no
+/// Bytes per thread of spilled registers there, by PTX for `sm_80`: this many threads have 64 registers each, and no
 /// more.
 pub const MANY_MAX_SPILLS: u32 = 48;
 /// Their keys per thread.

@@ -15,7 +15,7 @@ pub const fn bucket_keys<K>() -> u32 {
     BLOCK * if size_of::<K>() == 8 { WIDE_KEYS } else { KEYS } as u32
 }
 
-/// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
+/// Fewest blocks per SM: tiles of all of them fit its shared memory.
 pub const fn buckets_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 4 }
 }

@@ -13,7 +13,7 @@ shared!(TWINS: [u8; MOST_BUCKETS]);
 shared!(COUNTS: [u32; MOST_BUCKETS]);
 shared!(FOUND: [u32; 3]);
 
-/// Blocks per multiprocessor that the compiler makes room for: a thread has 16 keys and 16 places in the tree.
+/// Blocks per SM that the compiler makes room for: a thread has 16 keys and 16 places in the tree.
 pub const fn count_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }
@@ -57,7 +57,7 @@ pub fn merge_sample_count<K: Key>(
     }
     thread::sync_threads(); // the splitters are there before they are searched, and the counts are 0
     // Offsets of nodes in bytes, from the root on: going down doubles an offset. As a multiplication by a number that
-    // the compiler does not know it is done beside the comparisons, by the unit for multiplications.
+    // the compiler does not know it is done next to the comparisons, by the unit for multiplications.
     let (size, two) = (size_of::<K>() as u32, opaque(2));
     let mut nodes_of = [size; ITEMS];
     let mut level = 0;

@@ -129,7 +129,7 @@ where
     on.launch(merge_sample_scatter::<W>::default(), tiles.shared(scatter_shared::<W>()), args)
 }
 
-/// Up to so many keys the rung before sorts them.
+/// Up to this many keys the rung before sorts them.
 pub const FEW: u32 = 1 << 20;
 
 /// Keys of a bucket on average, at most.

@@ -41,7 +41,7 @@ pub fn merge_sample_starts(
     }
 }
 
-/// Blocks per multiprocessor that the compiler makes room for.
+/// Blocks per SM that the compiler makes room for.
 pub const fn scatter_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 4 }
 }

@@ -1,4 +1,4 @@
-//! The first two launches: how often each digit has each value, and where that value starts.
+//! The first two launches: they count how often each digit has each value, and turn the counts into starts.
 
 use super::{BITS, DIGITS, passes};
 use crate::{Digits, block_scan, each_pack, strided};
@@ -31,11 +31,11 @@ pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogra
     // Each counter has several copies, chosen by lane, so that equal keys meet in several places instead of one.
     let copies = HISTOGRAM_SHARED / (digits * DIGITS * 4);
     let copy = warp::lane_id() % copies;
-    grid::let_next_start();
+    grid::let_next_start(); // PDL: the next kernel may start now; it waits for this one before it reads the counts
     unroll::<{ (HISTOGRAM_SHARED / 16 / HISTOGRAM_THREADS) as usize }>(|i| {
         counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]);
     });
-    grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
+    grid::wait_for_previous(); // PDL: launches before this one zeroed `histogram` and may have written `keys`
     thread::sync_threads(); // every counter is zero before the first key is counted
 
     let count = |key: W| {
@@ -81,8 +81,8 @@ shared!(SUMS: [u32; DIGITS / warp::WARP]);
 #[kernel(max_threads = DIGITS)]
 pub fn radix_onesweep_starts(histogram: Global<u32>, starts: Global<u32>, tickets: Global<u32>) {
     let (t, digit) = (thread::thread_idx_x(), thread::block_idx_x());
-    grid::let_next_start();
-    grid::wait_for_previous(); // the histogram is complete
+    grid::let_next_start(); // PDL: the first pass may start now; it waits for this kernel before it reads the starts
+    grid::wait_for_previous(); // PDL: the histogram is complete
     let count = histogram.get(digit * DIGITS + t);
     let (start, _) = block_scan::<{ DIGITS / warp::WARP }>(count, SUMS::view());
     starts.set(digit * DIGITS + t, start);

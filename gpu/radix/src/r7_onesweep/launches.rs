@@ -1,10 +1,10 @@
-//! What the host launches, and the memory that it needs beside the keys.
+//! What the host launches: the histogram, the starts and a pass per digit; and the scratch memory for them.
 
 use super::*;
-use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues, Sort, Width};
+use rungs_common::ladder::sort::{Keys, Pairs, Sort, Width};
 use rungs_common::ladder::*;
 
-/// The rung.
+/// The rung's row in the ladder: the file with its head, its kernels, and the functions for keys and for pairs.
 pub static RUNG: Entry<Sort> = rung!("mod.rs", [radix_onesweep_histogram, radix_onesweep_starts, radix_onesweep_pass])
     .with_tiles(&[TILE])
     .run_by(Sort {
@@ -73,9 +73,9 @@ where
 ///
 /// # Errors
 /// As for [`sort`].
-pub fn sort_pairs(on: &dyn Launcher, pairs: KeysWithValues, memory: &mut Memory<u32>) -> Result {
-    let KeysWithValues { keys, values, order } = pairs;
-    sort_by(radix_onesweep_pass::<u32, Pairs>::default(), on, keys, values, order, memory)
+pub fn sort_pairs(on: &dyn Launcher, pairs: Pairs, memory: &mut Memory<u32>) -> Result {
+    let Pairs { keys, values, order } = pairs;
+    sort_by(radix_onesweep_pass::<u32, WithValues>::default(), on, keys, values, order, memory)
 }
 
 /// The arguments of a pass.
@@ -98,6 +98,7 @@ where
     if plan.n == 0 {
         return Ok(());
     }
+    // States of earlier sorts stay, and their epoch says that they are old. Before epochs repeat, all are cleared.
     if memory.epoch > LAST_EPOCH + 1 - plan.passes {
         on.clear(memory.workspace.view())?;
         memory.epoch = 1;
@@ -149,7 +150,7 @@ struct Parts {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many multiprocessors.
+    /// For `n` keys of type `W` on a device with `multiprocessors` SMs.
     pub const fn new<W: Digits>(n: u32, multiprocessors: u32) -> Self {
         Self {
             n,

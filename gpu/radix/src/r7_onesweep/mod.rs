@@ -1,26 +1,28 @@
 //! # Radix sort, one pass over memory per digit
 //!
-//! **Idea.** A block that has counted its digits publishes the counts and asks the blocks before it for theirs
-//! (decoupled look-back): it adds up their counts, going back until it meets a block that already knows the sum of
-//! all before. So it can place its keys at once, and the keys are read and written once per digit. Where each digit
-//! starts in the whole input does not depend on the order of the keys: all digits are counted in one read at the
-//! beginning.
+//! **Idea.** A key's place is where its digit starts, plus the equal digits in earlier tiles, plus those before it in
+//! its own tile. The starts are the same in any order of the keys, so one read at the beginning counts all digits. A
+//! block counts the digits of its tile. For the earlier tiles it uses decoupled look-back, as `scan/look-back` does: it
+//! publishes its counts, and adds up those of earlier tiles until it meets a tile that knows the sum of all before it.
+//! So a pass reads and writes each key once.
 //!
 //! **Changed from the rung before.** `lsd-ballot` reads the keys twice per pass and launches three kernels; here a pass
-//! reads them once and is one launch. Lanes with the same digit are matched by an atomic `or` in shared memory, which
-//! takes fewer instructions than eight ballots as long as digits differ. Atomics of lanes with equal digits wait for
-//! each other, so a warp looks at its first row. If that has few different digits, the warp takes one vote per row for
-//! the most frequent digit and atomics for the others; ballots alone, if several digits are frequent; one vote for all
-//! rows, if there is a single digit.
+//! reads them once and is one launch. A warp now finds lanes with equal digits by an atomic `or` in shared memory. That
+//! takes fewer instructions than eight ballots, but atomics of equal digits take turns. So a warp looks at the digits
+//! of its first row, and ranks its other rows in one of four ways: many different digits, by atomics; one frequent
+//! digit, by a ballot for it and atomics for the rest; several frequent digits, by ballots; a single digit, without
+//! looking.
 //!
-//! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
-//! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at
-//! 98. Keys without values can be sorted without keeping the order of equal ones; the next rung does that.
+//! **Bottleneck.** Ranking the keys inside a block, because equal digits keep their order. By ncu on an H200, 2²⁸ keys,
+//! a pass uses 73 % of the peak of shared memory and 32 % of that of global memory (with values 70 % and 48 %), the
+//! histogram 98 % of the peak of shared memory. Keys without values need not keep their order; the next rung uses that.
 //!
 //! **Cost.** 4 bytes per key to count, then 8 bytes per key and digit: 36 bytes for keys of 32 bits, in 6 launches.
 //!
-//! **Threads.** 512 per block, with a tile of 64 bytes of keys per thread. Each warp has a piece of the tile in a row
-//! and reads it as rows of 32. Threads 0 to 255 look back, each for one digit.
+//! **Threads.** 512 per block, with a tile of 64 bytes of keys per thread. Each warp has a contiguous piece of the tile
+//! and reads it as rows of 32 keys. Threads 0 to 255 look back, each for one digit. The launches overlap by
+//! programmatic dependent launch (PDL): a kernel starts while the one before it ends, and then waits for it in the
+//! kernel.
 //!
 //! **Limits.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable. Keys begin
 //! on a multiple of 16 bytes.
@@ -48,7 +50,7 @@ use ranks::rank_rows;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
 
-/// Passes over keys of so many bytes.
+/// Passes over keys of `key_bytes` bytes.
 pub const fn passes(key_bytes: u32) -> u32 {
     key_bytes * 8 / BITS
 }
@@ -89,16 +91,16 @@ pub trait Payload: 'static {
 /// Keys alone.
 pub struct KeysOnly;
 /// A 32-bit value with each key.
-pub struct Pairs;
+pub struct WithValues;
 
 impl Payload for KeysOnly {
     const VALUES: bool = false;
 }
-impl Payload for Pairs {
+impl Payload for WithValues {
     const VALUES: bool = true;
 }
 
-/// The digit of a pass.
+/// Which digit a pass sorts by, and how it maps keys. An argument of the kernel.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Digit {
@@ -114,11 +116,12 @@ pub struct Digit {
 
 /// Moves each key of `input` to its place in `output` by a digit, and its value with it.
 ///
-/// `starts`: where each value of this digit starts. `ticket`: zero. `states`: 256 words per tile.
+/// `starts`: where each value of this digit starts in the output. `ticket`: a counter, zero before the launch.
+/// `states`: 256 words per tile, see [`state`].
 #[kernel(max_threads = PASS_THREADS, min_blocks = 2, instances(
     radix_onesweep_pass: <u32, KeysOnly>,
     radix_onesweep_pass_u64: <u64, KeysOnly>,
-    radix_onesweep_pass_pairs: <u32, Pairs>,
+    radix_onesweep_pass_pairs: <u32, WithValues>,
 ))]
 #[rustfmt::skip]
 pub fn radix_onesweep_pass<W: Digits, P: Payload>(
@@ -130,14 +133,15 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
     let counters = Shared::<u32>::dynamic(0, WARPS * DIGITS);
     let own = Shared::<u32>::dynamic(w * DIGITS * 4, DIGITS);
     let lanes = Shared::<u32>::dynamic((WARPS + w) * DIGITS * 4, DIGITS);
-    grid::let_next_start();
+    grid::let_next_start(); // PDL: the next pass may start now; it waits for this one before it reads the keys
     unroll::<{ (DIGITS / warp::WARP) as usize }>(|i| {
         own.set(i as u32 * warp::WARP + lane, 0);
         lanes.set(i as u32 * warp::WARP + lane, 0);
     });
-    grid::wait_for_previous(); // keys, starts and the ticket
+    grid::wait_for_previous(); // PDL: the launch before wrote the keys, the starts and the ticket
 
-    // Tiles are taken in order, so that those which a block waits for have been taken by running blocks.
+    // Blocks take tiles in the order in which they start, so a block waits only for tiles of blocks that have started.
+    // The ticket orders no other access: relaxed.
     if t == 0 {
         TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
     }
@@ -156,7 +160,8 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
     let mut in_tile = 0;
     if t < DIGITS {
         in_tile = count_of_digit::<{ WARPS as usize }>(counters, t);
-        let kind = if tile == 0 { ALL_SO_FAR } else { OWN };
+        let kind = if tile == 0 { PREFIX } else { AGGREGATE };
+        // Relaxed, here and below: who sees the word has all that it says.
         states.store(tile * DIGITS + t, state(digit.epoch, kind, in_tile), Relaxed, Scope::Device);
     }
     // Counts become places in the tile: digit by digit, and within a digit warp by warp.
@@ -174,7 +179,7 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
         let start_in_all = starts.get(t); // on its way while the block looks back
         let before = look_back(states, tile, digit.epoch);
         if tile > 0 {
-            let state = state(digit.epoch, ALL_SO_FAR, before + in_tile);
+            let state = state(digit.epoch, PREFIX, before + in_tile);
             states.store(tile * DIGITS + t, state, Relaxed, Scope::Device);
         }
         // The difference between the places in the output and in the tile; it may be below zero, and wraps.

@@ -1,29 +1,30 @@
-//! Ranks of the keys of a warp among those with the same digit, which take no longer if many keys are alike.
+//! Ranks of the keys of a warp among those with the same digit, fast for any mix of digits.
 
 use crate::{BITS, Digits, lanes_below, match_digit, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, unroll, warp};
 
-/// Rows of a warp are ranked with votes if its first one has no more digits than this. Of 256 digits drawn at random,
-/// six rows in a thousand have so few; of digits that are the ANDs of two random ones, four rows in five.
-const FEW: u32 = 26;
+/// A warp ranks its rows with ballots if its first row has at most this many different digits. Six rows in a thousand
+/// have so few if digits are uniform, and four rows in five if digits are the ANDs of two random ones.
+const FEW_DIGITS: u32 = 26;
 
-/// They are ranked by votes alone if beside the most frequent digit of the first row another has so many lanes.
-const MANY: u32 = 7;
+/// It ranks them by ballots alone if the second most frequent digit has at least this many lanes of the first row.
+const FREQUENT: u32 = 7;
 
-/// The rank that [`rank_row`] finds, for rows in which many lanes have the digit `crowd`, on which atomics would wait
-/// for each other: one vote matches these lanes, atomics the others.
+/// The rank that [`rank_row`] finds, for rows in which many lanes have the digit `frequent`. Their atomics would take
+/// turns, so one ballot matches these lanes, and atomics match the others.
 #[inline(always)]
 #[track_caller]
-pub fn rank_row_beside(crowd: u32, digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
+fn rank_row_with_frequent(frequent: u32, digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
     let lane = warp::lane_id();
-    let is_in = digit == crowd;
-    let all_in = warp::ballot(warp::FULL, is_in);
-    if !is_in {
+    let is_frequent = digit == frequent;
+    let all_frequent = warp::ballot(warp::FULL, is_frequent);
+    if !is_frequent {
+        // Relaxed: the warp's barrier below orders the sets.
         lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
     }
     warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
-    let same = if is_in { all_in } else { lanes.get(digit) };
+    let same = if is_frequent { all_frequent } else { lanes.get(digit) };
     let rank = counters.get(digit) + (same & lanes_below()).count_ones();
     warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
     if same >> lane == 1 {
@@ -34,11 +35,11 @@ pub fn rank_row_beside(crowd: u32, digit: u32, counters: Shared<u32>, lanes: Sha
     rank
 }
 
-/// The rank that [`rank_row`] finds, by votes alone: slower for digits that differ, and no slower for equal ones. Also
+/// The rank that [`rank_row`] finds, by ballots alone: slower for different digits, and no slower for equal ones. Also
 /// returns the lanes that have the same digit.
 #[inline(always)]
 #[track_caller]
-pub fn rank_row_by_votes(digit: u32, counters: Shared<u32>) -> (u32, u32) {
+pub fn rank_row_by_ballots(digit: u32, counters: Shared<u32>) -> (u32, u32) {
     let same = match_digit(digit, 8);
     let rank = counters.get(digit) + (same & lanes_below()).count_ones();
     warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
@@ -49,11 +50,12 @@ pub fn rank_row_by_votes(digit: u32, counters: Shared<u32>) -> (u32, u32) {
     (rank, same)
 }
 
-/// The rank of each of `count` keys per lane among those of its digit in this warp, in their order: row by row, of
-/// which each has a key of each lane. `own` counts them, `lanes` is as for [`rank_row`]. Digits begin at bit `shift`.
+/// The rank of each of `count` keys per lane among those of the warp with the same digit, in the order of the keys: row
+/// by row, where row i has key i of each lane. Digits begin at bit `shift`. `own` counts the keys of the warp by digit,
+/// `lanes` is as for [`rank_row`].
 ///
-/// The votes of the first row say which digits it has, and how many of each, which decides how the other rows are
-/// ranked.
+/// The first row is ranked by ballots. They tell how many different digits it has, and how many lanes each has, and so
+/// how to rank the other rows.
 #[inline(always)]
 #[track_caller]
 pub fn rank_rows<W: Digits, const N: usize>(
@@ -65,10 +67,10 @@ pub fn rank_rows<W: Digits, const N: usize>(
 ) -> [u32; N] {
     let mut ranks = [0; N];
     let lane = warp::lane_id();
-    let (rank, same) = rank_row_by_votes(keys[0].digit(shift, BITS), own);
+    let (rank, same) = rank_row_by_ballots(keys[0].digit(shift, BITS), own);
     ranks[0] = rank;
     let different = warp::ballot(warp::FULL, same >> lane == 1).count_ones();
-    if different > FEW {
+    if different > FEW_DIGITS {
         rows::<N>(count, |i| {
             if i > 0 {
                 ranks[i] = rank_row(keys[i].digit(shift, BITS), own, lanes);
@@ -80,24 +82,24 @@ pub fn rank_rows<W: Digits, const N: usize>(
     let first = keys[0].digit(shift, BITS);
     let mut differ = different != 1;
     rows::<N>(count, |i| differ |= keys[i].digit(shift, BITS) != first);
-    // The lane whose digit is the most frequent, and how many lanes another digit has.
+    // A lane whose digit is the most frequent; that digit; and the most lanes that another digit has.
     let most = warp::reduce_max(warp::FULL, same.count_ones() * warp::WARP + lane) % warp::WARP;
-    let crowd = warp::shuffle(warp::FULL, first, most);
-    let second = warp::reduce_max(warp::FULL, if first == crowd { 0 } else { same.count_ones() });
-    if warp::any(warp::FULL, differ) && second < MANY {
+    let frequent = warp::shuffle(warp::FULL, first, most);
+    let second = warp::reduce_max(warp::FULL, if first == frequent { 0 } else { same.count_ones() });
+    if warp::any(warp::FULL, differ) && second < FREQUENT {
         rows::<N>(count, |i| {
             if i > 0 {
-                ranks[i] = rank_row_beside(crowd, keys[i].digit(shift, BITS), own, lanes);
+                ranks[i] = rank_row_with_frequent(frequent, keys[i].digit(shift, BITS), own, lanes);
             }
         });
     } else if warp::any(warp::FULL, differ) {
         rows::<N>(count, |i| {
             if i > 0 {
-                (ranks[i], _) = rank_row_by_votes(keys[i].digit(shift, BITS), own);
+                (ranks[i], _) = rank_row_by_ballots(keys[i].digit(shift, BITS), own);
             }
         });
     } else {
-        // The keys of a single digit are ranked as they stand.
+        // All keys of the warp have one digit: their order is their rank.
         rows::<N>(count, |i| ranks[i] = i as u32 * warp::WARP + lane);
         if lane == 0 {
             own.set(first, count * warp::WARP);

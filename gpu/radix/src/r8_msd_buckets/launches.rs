@@ -1,4 +1,4 @@
-//! The launches of one sort, and the memory that they need beside the keys.
+//! The launches of one sort, and the memory that they need in addition to the keys.
 
 use super::*;
 use rungs_common::ladder::sort::{Sort, Words};
@@ -146,7 +146,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For `n` keys on a device with so many bytes of shared memory per block.
+    /// For `n` keys on a device with this many bytes of shared memory per block.
     pub const fn new(n: u32, max_shared: u32) -> Self {
         let mut top = MIN_TOP_BITS;
         while top < MAX_TOP_BITS && n > BUCKET_MEAN << top {

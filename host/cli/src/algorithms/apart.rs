@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// Enqueues a rung's launches, from the input to the output.
 pub type Launches<I, O> = Box<dyn FnMut(&Buffer<I>, &Buffer<O>) -> Result<()>>;
 
-/// An input that no run changes, and an output that every run writes anew.
+/// An input that no run changes, and an output that every run rewrites.
 pub struct Apart<'p, I, O> {
     problem: &'p dyn OpenProblem,
     rung: &'static str,

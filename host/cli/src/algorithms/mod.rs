@@ -385,9 +385,9 @@ pub trait Problem {
     }
 }
 
-/// A [`Problem`] as foreign libraries see it, which [`crate::bench`] measures beside the rungs.
+/// A [`Problem`] as foreign libraries see it, which [`crate::bench`] measures next to the rungs.
 pub trait OpenProblem {
-    /// The input on an engine: all operands, one after the other. It is shared and must not be changed.
+    /// The input on an engine: all operands, in sequence. It is shared and must not be changed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the input does not fit on the engine; [`Error::Cuda`] if the upload fails.
@@ -421,7 +421,7 @@ pub trait Prepared {
     /// # Errors
     /// [`Error::Launch`] if the simulator refuses or ends a launch; [`Error::Cuda`] if the driver does.
     fn run(&mut self) -> Result<()>;
-    /// Bytes of the engine's memory that a run needs beside its input and its output. A sort in place has its keys as
+    /// Bytes of the engine's memory that a run needs besides its input and its output. A sort in place has its keys as
     /// both.
     fn scratch_bytes(&self) -> u64;
     /// Compares the whole output with the oracle.

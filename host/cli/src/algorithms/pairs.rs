@@ -222,7 +222,7 @@ mod tests {
         assert!(check(sorted, [1, 3, 0, 0]).is_err());
     }
 
-    /// Given values come back beside their keys, in their own type.
+    /// Given values come back together with their keys, in their own type.
     #[test]
     fn given_values_are_those_that_are_compared() {
         let engine = Engine::simulator();

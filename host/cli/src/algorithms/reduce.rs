@@ -72,7 +72,7 @@ impl<T: Reducible> OpenProblem for ReduceProblem<T> {
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
         let (n, got) = (self.input.len(), output.download_as::<T>()?[0]);
         let want = *self.expected.get_or_init(|| expected(&self.input, self.operation));
-        // Every rung keeps at least 512 running sums per multiprocessor, and combines them in trees of a few dozen
+        // Every rung keeps at least 512 running sums per SM, and combines them in trees of a few dozen
         // levels.
         let additions = n as f64 / (512.0 * output.engine().multiprocessors() as f64) + 64.0;
         let wrong = !want.admits(got, additions);

@@ -26,7 +26,7 @@ pub enum Lengths {
     Fixed(u32),
     /// Most are short, and some very long: at least so long as `x` is one in `(x / 4)^1.2`, up to a million.
     PowerLaw,
-    /// So many of a hundred are empty, the others have 1 to 64 keys.
+    /// This many of a hundred are empty, the others have 1 to 64 keys.
     Empty(u32),
     /// There is one, with all keys.
     One,

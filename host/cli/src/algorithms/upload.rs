@@ -17,7 +17,7 @@ impl<T> Default for Uploaded<T> {
 }
 
 impl<T: Scalar> Uploaded<T> {
-    /// The parts, one after the other, on this engine. Every call passes the same parts.
+    /// The parts, in sequence, on this engine. Every call passes the same parts.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if they do not fit on the engine;
@@ -53,7 +53,7 @@ impl<T: Scalar> Changed<T> {
     /// Copies `input`, which has the size of one buffer, to `calls` buffers.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if that many buffers do not fit on the engine;
+    /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if this many buffers do not fit on the engine;
     /// [`Error::Cuda`](rungs::Error::Cuda) if a copy fails.
     pub fn restore_for(&mut self, calls: usize, input: &dyn AnyBuffer) -> Result<()> {
         while self.buffers.len() < calls {

@@ -60,7 +60,7 @@ impl Waiter {
         self.engine.launch(wait, Geometry::linear(1, 1), (nanoseconds, self.passed.view()))
     }
 
-    /// The current clock rate of the multiprocessors, in MHz; `None` on the simulator.
+    /// The current clock rate of the SMs, in MHz; `None` on the simulator.
     ///
     /// # Errors
     /// As for [`Waiter::wait`].
@@ -147,7 +147,7 @@ fn nvidia_smi(pci: &str) -> BTreeMap<String, String> {
     QUERY.iter().map(|name| name.to_string()).zip(values).collect()
 }
 
-/// The commit that the program was built from: what `RUNGS_COMMIT` says, the file `commit` beside the program (which
+/// The commit that the program was built from: what `RUNGS_COMMIT` says, the file `commit` next to the program (which
 /// `cargo xtask dist` writes), or the commit by git of the folder that the program is in; `unknown` if none of them
 /// exists.
 ///

@@ -1,4 +1,4 @@
-//! Measuring rungs, and libraries beside them.
+//! Measuring rungs, and libraries next to them.
 //!
 //! A *case* is a family, a size, a type, a distribution and all parameters that decide what is computed. Its
 //! *contestants* are the rungs and peers that compute it. For each case:
@@ -96,7 +96,7 @@ struct Case {
     rungs: Vec<&'static Rung>,
 }
 
-/// Measures all cases and reports progress to `tell`. If an error ends the measurement, it is returned beside the
+/// Measures all cases and reports progress to `tell`. If an error ends the measurement, it is returned together with the
 /// report of the cases before.
 ///
 /// # Errors
@@ -151,7 +151,7 @@ fn method(options: &Options) -> Vec<String> {
         format!("all contestants of a case run once a round, in turns, on fresh input; {rounds}"),
         "call: one call on an idle device between two events, launch gaps included".into(),
         "back to back: calls in a row between two events, enqueued while the device waits".into(),
-        "scratch: bytes of device memory that a call needs beside its input and its output; ours sort in place".into(),
+        "scratch: bytes of device memory that a call needs besides its input and its output; ours sort in place".into(),
         "the whole output of every contestant is checked before and after the rounds".into(),
     ]
 }

@@ -1,4 +1,4 @@
-//! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
+//! The libraries that rungs are measured next to, through the C functions of `bench/peers/peers.h`.
 
 use crate::algorithms::upload::Changed;
 use crate::algorithms::{Extra, Family, Kind, OpenProblem, Parameters, Prepared, Rung, Size};
@@ -96,7 +96,7 @@ pub enum Relation {
     Other,
 }
 
-/// The path of the library: from the command line, from the environment variable, or beside the program.
+/// The path of the library: from the command line, from the environment variable, or next to the program.
 ///
 /// # Errors
 /// [`Error::Read`] if it is in none of these places.
@@ -112,7 +112,7 @@ pub fn find(given: Option<&Path>) -> Result<PathBuf> {
     places.into_iter().find(|path| path.is_file()).ok_or_else(|| Error::Read {
         path: FILE.into(),
         what: format!(
-            "it is not beside the program; build it as bench/peers/peers.h says and name it by --peers=PATH or \
+            "it is not next to the program; build it as bench/peers/peers.h says and name it by --peers=PATH or \
              {VARIABLE}"
         ),
     })
@@ -441,11 +441,11 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
 /// The text of [`Parameters::low_half`].
 const LOW_HALF: &str = "low-half";
 
-/// The peer that a rung is compared with in place of its family's: the stable sort, if the rung keeps the order of
-/// equivalent keys and that can be seen.
+/// The peer that a rung is compared with in place of its family's: the stable sort, if the keys show whether equivalent
+/// ones keep their order, as those of a rung that sorts by the low half do.
 pub(super) fn stable_peer(family: &Family, rung: &Rung, row: &bench_report::Row) -> Option<String> {
     let ladder = &rungs_kernels::ladders::MERGE;
-    let stable = || ladder.get(rung.name)?.run.low_half.filter(|sort| sort.stable);
+    let stable = || ladder.get(rung.name)?.run.low_half;
     let shows = family.name == ladder.family && row.parameters == LOW_HALF && stable().is_some();
     shows.then(|| format!("cub_stable_sort_keys_low_half_{}", row.dtype))
 }
@@ -489,7 +489,7 @@ struct PreparedPeer<'p> {
     shape: Vec<usize>,
     /// The problem's input, which is never written.
     input: Rc<dyn AnyBuffer>,
-    /// A copy of it that is written anew before each run.
+    /// A copy of it that is rewritten before each run.
     own: Option<Buffer<u8>>,
     output: Changed<u8>,
     scratch: Buffer<u8>,

@@ -1,4 +1,4 @@
-//! `rungs bench`: rungs measured, beside libraries where there are any.
+//! `rungs bench`: rungs measured, next to libraries where there are any.
 
 use super::progress::Progress;
 use super::{Common, family, gpus};
@@ -37,7 +37,7 @@ pub(super) fn command() -> Command {
     };
     Command::new("bench")
         .about(
-            "Measure rungs, verified, beside CUB, Thrust and cuBLAS where there is a GPU with their library of peers",
+            "Measure verified rungs, and on a GPU with the library of peers compare them with CUB, Thrust and cuBLAS",
         )
         .arg(Arg::new("family").value_name("FAMILY").num_args(0..).help("Which families [default: all]"))
         .args([
@@ -60,7 +60,7 @@ pub(super) fn command() -> Command {
             Arg::new("peers")
                 .long("peers")
                 .value_name("PATH")
-                .help("Measure peers too; their library is at PATH, $RUNGS_PEERS or beside the program")
+                .help("Measure peers too; their library is at PATH, $RUNGS_PEERS or next to the program")
                 .num_args(0..=1)
                 .require_equals(true)
                 // An empty path stands for none; the parser of PathBuf would refuse it.
@@ -83,7 +83,8 @@ pub(super) fn command() -> Command {
         ])
         .args(gpus::arguments())
         .mut_arg("gpus", |gpus| {
-            let help = "On so many GPUs together, several numbers one after the other; beside them the bare exchange";
+            let help =
+                "On this number of GPUs together, or on several numbers in sequence; also times the bare exchange";
             gpus.help(help).value_delimiter(',').action(ArgAction::Append)
         })
         .args(extras().into_iter().map(family::extra_argument))

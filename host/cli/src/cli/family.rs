@@ -159,7 +159,7 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
                 Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
                 _ => Err("a fraction is a number from 0 to 1"),
             }),
-        Extra::RunLength => number("run-length", "Draw runs of so many equal items on average [default: 8]"),
+        Extra::RunLength => number("run-length", "Mean length of the drawn runs of equal items [default: 8]"),
         Extra::Segments => Arg::new("segments")
             .long("segments")
             .value_name("LENGTHS")
@@ -194,7 +194,7 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .value_name("PRECISION")
             .help(
                 "Precision of products of f32: f32, three-tf32 (about as precise, on the tensor cores), mixed (the \
-                 same, faster if k is large) or tf32 (10 bits behind the point) [default: f32, or that of --rung]",
+                 same, faster if k is large) or tf32 (10 mantissa bits) [default: f32, or that of --rung]",
             )
             .value_parser(PossibleValuesParser::new(Precision::ALL.map(Precision::name)).map(|name| {
                 let named = |precision: &Precision| precision.name() == name;
@@ -450,7 +450,7 @@ impl Given {
                 if let Some(c) = rest.first() {
                     let ((rows, columns), of_c, _) = read(c, 2)?;
                     if parameters.beta.is_none() {
-                        return Err(Error::Usage("a file for C goes with --beta, the factor of what is in it".into()));
+                        return Err(Error::Usage("a file for C needs --beta, the factor of its elements".into()));
                     }
                     if (rows, columns) != (m, n) {
                         let why = format!("C is {rows} x {columns}, and the product of A and B is {m} x {n}");

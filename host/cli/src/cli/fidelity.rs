@@ -1,4 +1,4 @@
-//! `rungs fidelity`: the simulator's counters beside those of NVIDIA's profiler.
+//! `rungs fidelity`: the simulator's counters next to those of NVIDIA's profiler.
 
 use super::Common;
 use crate::data::Place;

@@ -41,7 +41,7 @@ pub(super) fn arguments() -> [Arg; 3] {
             .long("gpus")
             .value_name("N")
             .help(
-                "On so many GPUs together, or simulators with --device sim; under torchrun, mpirun or srun on those of \
+                "On this number of GPUs together, or simulators with --device sim; under torchrun, mpirun or srun on those of \
                  all processes",
             )
             .value_parser(value_parser!(u16).range(1..)),
@@ -750,7 +750,7 @@ mod tests {
         ] {
             let run = |spoils: bool| {
                 rungs_group::run(&[DeviceChoice::Simulator; 2], |group, engine| {
-                    // So many keys that a sort exchanges ranges.
+                    // Enough keys for a sort to exchange ranges.
                     let (family, n) = (family(name), if name == "radix" { 9001 } else { 70 });
                     let job = Job {
                         family,

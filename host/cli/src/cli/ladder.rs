@@ -1,4 +1,4 @@
-//! `rungs ladder FAMILY`: all rungs on the same input, each beside the one before.
+//! `rungs ladder FAMILY`: all rungs on the same input, each next to the one before.
 
 use super::family::{extra_argument, parameters};
 use super::{Common, all, check_argument, family_named};
@@ -188,7 +188,7 @@ fn limit(engine: &Engine, problem: &dyn Problem, ms: f64) -> Option<Limit> {
     }
 }
 
-/// Single-precision cores per multiprocessor by compute capability, as the CUDA programming guide's table has them;
+/// Single-precision cores per SM by compute capability, as the CUDA programming guide's table has them;
 /// `None` for capabilities that the table lacks.
 fn cores_of_multiprocessor(compute_capability: (u32, u32)) -> Option<u32> {
     match compute_capability {
@@ -281,7 +281,7 @@ mod tests {
     use crate::algorithms::family;
     use crate::measure::fake::Fails;
 
-    /// The rungs above one that fails are run, each beside the last one that ran; the call fails in the end.
+    /// The rungs above one that fails are run, each next to the last one that ran; the call fails in the end.
     #[test]
     fn a_ladder_goes_on_after_a_rung_that_fails() {
         let (engine, family) = (Engine::simulator(), family("bitonic").unwrap());

@@ -218,7 +218,7 @@ fn common_arguments() -> [Arg; 4] {
         Arg::new("device")
             .long("device")
             .value_name("DEVICE")
-            .help("Where to run: auto, cuda, cuda:N (GPU N), sim, or sim:N (as on N multiprocessors)")
+            .help("Where to run: auto, cuda, cuda:N (GPU N), sim, or sim:N (as on N SMs)")
             .default_value("auto")
             .value_parser(value_parser!(DeviceChoice))
             .global(true),
@@ -249,9 +249,7 @@ fn check_argument() -> Arg {
     Arg::new("check")
         .long("check")
         .value_name("SCHEDULES")
-        .help(
-            "On the simulator, check the kernels too: races, barriers, unwritten memory, under 8 schedules or so many",
-        )
+        .help("On the simulator, check the kernels too: races, barriers, unwritten memory [default: 8 schedules]")
         .num_args(0..=1)
         .require_equals(true)
         .default_missing_value("8")

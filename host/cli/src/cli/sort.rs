@@ -21,7 +21,7 @@ pub(super) fn command() -> Command {
         .about("Sort the keys of a file by the rung that suits their type, their number and the device")
         .after_help(
             "The result is checked, and written where --output says. Floats are in the total order of IEEE 754: -NaN \
-             first, -0 before +0, +NaN last. A rung of one's own choice: see `rungs radix --input`.",
+             first, -0 before +0, +NaN last. To choose the rung yourself, see `rungs radix --input`.",
         )
         .args([
             Arg::new("input")

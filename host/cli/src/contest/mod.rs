@@ -90,13 +90,13 @@ pub fn judge(rounds: &[Round], floor: f64) -> Verdict {
     if yours < theirs { Verdict::Faster(medians) } else { Verdict::NotFaster(medians) }
 }
 
-/// Milliseconds that moving so many bytes takes at the memory's peak; `peak_gbs` 0 if the driver does not tell it.
+/// Milliseconds that moving this many bytes takes at the memory's peak; `peak_gbs` 0 if the driver does not tell it.
 pub fn floor_ms(bytes: f64, peak_gbs: f64, copy_gbs: f64) -> f64 {
     let gbs = if peak_gbs > 0.0 { peak_gbs } else { BEYOND_A_COPY * copy_gbs };
     bytes / (gbs * 1e6)
 }
 
-/// A problem of the family, drawn anew for each seed.
+/// A problem of the family, drawn again for each seed.
 fn workload(family: &Family, size: Size, seed: u64) -> Workload {
     let dtype = if family.kind == Kind::Histogram { Dtype::U8 } else { Dtype::U32 };
     Workload { size, dtype, distribution: family.input, seed, input: None, parameters: Parameters::default() }

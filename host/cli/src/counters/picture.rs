@@ -110,7 +110,7 @@ fn sectors(line: &Line, worst: &Access, place: &str) -> String {
         let share = (used[&sector].min(SECTOR)) as f64 / SECTOR as f64;
         bar(&mut svg, (x(k) - wide / 2.0 + 2.0, 180.0), (wide - 4.0, 24.0), "#ffffff");
         bar(&mut svg, (x(k) - wide / 2.0 + 2.0, 180.0 + 24.0 * (1.0 - share)), (wide - 4.0, 24.0 * share), "#9ecae1");
-        // As many labels as have room beside each other.
+        // As many labels as have room next to each other.
         let text = format!("+{}", sector * SECTOR);
         if k % (LETTER * (text.len() + 1) as f64 / wide).ceil() as usize == 0 {
             label(&mut svg, (x(k), 218.0), &text);

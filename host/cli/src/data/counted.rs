@@ -1,4 +1,4 @@
-//! The laboratory's stream: a count, then that many integers.
+//! The laboratory's stream: a count, then the integers.
 
 use super::memory_check;
 use rungs::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Keys and matrices in files and on the standard streams.
 //!
 //! Input is not trusted: memory is allocated as the bytes arrive, never because a header announces them. Output appears
-//! whole or not at all: it goes to a new file beside the old one, which the new file then replaces.
+//! whole or not at all: it goes to a new file next to the old one, which the new file then replaces.
 
 use super::npy::{Found, Head, MAGIC, descr_of, no_type};
 use super::{Data, Dtype, Element, for_dtype, memory_check};
@@ -76,7 +76,7 @@ fn safe(c: char) -> impl Iterator<Item = char> {
 pub enum Format {
     /// numpy's format, C order, little-endian. Written as version 1.0, byte for byte as numpy does.
     Npy,
-    /// The elements one after the other, little-endian, nothing else.
+    /// The elements in sequence, little-endian, nothing else.
     Raw,
 }
 
@@ -543,7 +543,7 @@ enum Sink {
     Beside(Box<Beside>),
 }
 
-/// A new file beside the one that it will replace.
+/// A new file next to the one that it will replace.
 #[derive(Debug)]
 struct Beside {
     /// Without a name; none where the file system has no such files.

@@ -1,8 +1,8 @@
-//! What the simulator counts beside what NVIDIA's profiler counts on a GPU.
+//! What the simulator counts next to what NVIDIA's profiler counts on a GPU.
 //!
 //! Both run the same launches: every rung at three sizes, on the same input. The program starts itself below `ncu`,
 //! which counts each launch on the GPU; then it runs the launches on the simulator, which takes the GPU's number of
-//! multiprocessors for its own, and compares rung by rung.
+//! SMs for its own, and compares rung by rung.
 
 mod ncu;
 mod page;
@@ -164,7 +164,7 @@ impl Quantity {
 pub struct Profiled {
     /// The kernel's name.
     pub kernel: String,
-    /// The GPU's multiprocessors.
+    /// The GPU's SMs.
     pub multiprocessors: u32,
     /// The case that it is of, in a report that says so: [`Case::name`].
     pub case: Option<String>,

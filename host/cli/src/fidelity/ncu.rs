@@ -17,12 +17,12 @@ const COUNTERS: [(Quantity, &str); Quantity::ALL.len()] = [
     (Quantity::SharedStoreConflicts, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"),
 ];
 
-/// The columns of each launch's number, of its kernel, and of the GPU's multiprocessors, on which grids depend.
+/// The columns of each launch's number, of its kernel, and of the GPU's SMs, on which grids depend.
 const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
 const MULTIPROCESSORS: &str = "launch__sm_count";
 
-/// The column that saved reports have beside the profiler's: the case of each launch.
+/// The column that saved reports have next to the profiler's: the case of each launch.
 const CASE: &str = "Case";
 
 /// The call of the profiler that writes its report of `program` with these arguments as CSV to standard output.

@@ -101,7 +101,7 @@ impl<T: Total<Word: KeyWord + Pieces>> ShardedVec<'_, T> {
     }
 }
 
-/// Sorts vectors of a group; keeps the memory that it needs beside the keys from one sort to the next.
+/// Sorts vectors of a group; keeps the memory that it needs in addition to the keys from one sort to the next.
 pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     group: &'g dyn Group,
     engine: Engine,
@@ -117,7 +117,7 @@ pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     lists: Lists<T>,
 }
 
-/// A sort of the caller's: from one buffer to another, of so many keys.
+/// A sort of the caller's: from one buffer to another, of this many keys.
 pub type OtherSort<'a> = dyn FnMut(&dyn AnyBuffer, &dyn AnyBuffer, usize) -> Result<()> + 'a;
 
 /// Sorts a rank's share.

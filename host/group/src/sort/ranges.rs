@@ -280,7 +280,7 @@ fn exactly<T: Scalar>(engine: &Engine, kept: &mut Option<Buffer<T>>, len: usize)
     }
 }
 
-/// Places words one after the other, each array on a line.
+/// Places words in sequence, each array on a line.
 #[derive(Default)]
 struct Layout(usize);
 
@@ -307,7 +307,7 @@ struct Words {
 }
 
 impl Words {
-    /// For a share of so many keys.
+    /// For a share of this many keys.
     fn new<W: Pieces>(places: &Places, share: u32, bits: Bits, device: &Device) -> Self {
         let (buckets, mut layout) = (bits.buckets(), Layout::default());
         let counts = (0..places.pieces.len() + places.parts.len()).map(|_| layout.place(buckets)).collect();

@@ -183,7 +183,7 @@ pub fn listen(at: &Rendezvous, until: Instant) -> Result<TcpListener> {
     }
 }
 
-/// What to say beside the absence of others, if they may have had no way here: a host's own name is often that of a
+/// What to say besides the absence of others, if they may have had no way here: a host's own name is often that of a
 /// loopback address in its own table of names.
 fn hint(at: &Rendezvous, listener: &TcpListener) -> String {
     let own = listener.local_addr().ok().map(|address| address.ip());
@@ -376,7 +376,7 @@ fn attempt(
     }
 }
 
-/// The addresses of a host. Asked for anew each time, because the name may not be known at once; on a thread of its
+/// The addresses of a host. Asked for again each time, because the name may not be known at once; on a thread of its
 /// own, because the system waits for a name as long as it likes.
 fn addresses(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr>> {
     let ((tell, told), host) = (mpsc::channel(), host.to_owned());

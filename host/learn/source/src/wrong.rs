@@ -107,8 +107,8 @@ fn place<'a>(change: &[Line<'a>], solution: &[&str]) -> Result<(usize, usize, Ve
     match (&places[..], old.iter().find(|(_, line)| !solution.contains(line))) {
         (&[at], _) => Ok((at, lines.len(), new)),
         ([], Some(&(number, _))) => Err((number, "the solution has no such line".into())),
-        ([], None) => Err((number, "the solution has these lines, but not one after the other".into())),
-        _ => Err((number, format!("the solution has these lines {} times: add one beside them", places.len()))),
+        ([], None) => Err((number, "the solution has these lines, but not in sequence".into())),
+        _ => Err((number, format!("the solution has these lines {} times: add a neighbouring line", places.len()))),
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     fn what_does_not_apply_is_told_with_its_line() {
         for (changes, line, why) in [
             ("@@\n     b();\n-    d();\n", 10, "no such line"),
-            ("@@\n-    b();\n     c();\n", 8, "but not one after the other"),
+            ("@@\n-    b();\n     c();\n", 8, "but not in sequence"),
             ("@@\n-    a();\n", 8, "2 times"),
             ("@@\n+    d();\n", 8, "needs a line of the solution"),
             ("@@\n     b();\n", 8, "`-` or `+`"),

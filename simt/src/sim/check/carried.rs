@@ -86,7 +86,7 @@ pub(super) struct Mbarrier {
     pub(super) enders: [Option<(u32, u32)>; 2],
 }
 
-/// The copies of a block that run beside its threads.
+/// The asynchronous copies of a block.
 #[derive(Default)]
 pub(super) struct Engines {
     /// Bulk copies to global memory, and copies of the threads' own, by thread.

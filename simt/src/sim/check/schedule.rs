@@ -63,7 +63,7 @@ pub(in crate::sim) struct Schedule {
     seed: u64,
     threads: Threads,
     blocks: Blocks,
-    /// A thread is interrupted before one in so many accesses; 0 for never.
+    /// A thread is interrupted before one in this many accesses; 0 for never.
     interrupts: u32,
     /// Whether an atomic load may give the value before the last, where the memory model allows that.
     pub(super) stale: bool,

@@ -17,7 +17,7 @@ pub(super) const HOST: u32 = u32::MAX - 1;
 /// The writer of what a kernel has written by atomic operations alone: they stand in the entries.
 pub(super) const ATOMIC: u32 = u32::MAX - 2;
 
-/// The kind of an access that is remembered beside the last write.
+/// The kind of an access that is remembered next to the last write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(in super::super) enum Way {
@@ -62,7 +62,7 @@ impl Entry {
         Self { warp: agent / 32, mask: 1 << (agent % 32), time, site: site | (way as u32) << 28 | scope }
     }
 
-    /// The same as an access of that many bytes, which matters for atomic ones.
+    /// The same as an access of this many bytes, which matters for atomic ones.
     #[inline(always)]
     pub(super) fn of_bytes(self, bytes: u32) -> Self {
         let wide = if bytes > 4 && self.way() != Way::Read { Self::WIDE } else { 0 };

@@ -128,7 +128,7 @@ impl Collector {
         room
     }
 
-    /// A thread starts a bulk copy, whose side in global memory has so many bytes from each address on.
+    /// A thread starts a bulk copy, whose side in global memory has this many bytes from each address on.
     pub fn copy(
         &self,
         instruction: Instruction,

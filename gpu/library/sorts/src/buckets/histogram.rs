@@ -17,7 +17,7 @@ pub const fn histogram_shared(top_bits: u32) -> u32 {
     if counts_in_bytes(top_bits) { BYTES_SHARED } else { 2 << top_bits }
 }
 
-/// Blocks: one per multiprocessor, since each block has counters to add up, and at least 8192 keys per block.
+/// Blocks: one per SM, since each block has counters to add up, and at least 8192 keys per block.
 pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
     let enough = n.div_ceil(8192);
     if enough < multiprocessors { enough } else { multiprocessors }

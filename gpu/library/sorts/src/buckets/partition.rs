@@ -8,7 +8,7 @@ pub const PARTITION_THREADS: u32 = 512;
 /// Threads per wide block, which the first partition of many keys uses: longer runs of keys to each bucket.
 pub const PARTITION_THREADS_WIDE: u32 = 1024;
 
-/// Blocks per multiprocessor that the compiler makes room for: four of 512 threads with 32 registers. These are too few
+/// Blocks per SM that the compiler makes room for: four of 512 threads with 32 registers. These are too few
 /// for 64-bit keys that are mapped, and without the registers that Hopper has for values that are the same in a warp.
 pub const fn partition_blocks<W: Key, M: Mapping>() -> u32 {
     if cfg!(sm_90) && !(W::HALVES == 2 && M::MAPS) { 4 } else { 3 }

@@ -124,7 +124,7 @@ struct Part<K, const N: usize> {
 }
 
 /// Merges `count` keys, at least one and at most `N`. `AHEAD`: keys are loaded a step before they are needed, which
-/// takes more instructions and less time where few warps share a multiprocessor.
+/// takes more instructions and less time where few warps share an SM.
 #[inline(always)]
 fn merge<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
     tile: Tile<K>,

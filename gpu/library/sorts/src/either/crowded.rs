@@ -7,7 +7,7 @@ use super::THREADS;
 use crate::digits::{BITS, DIGITS};
 use crate::msd::{ITEMS, Key, differing_bits};
 use crate::steps::{block_scan, uniform};
-use rungs_radix::r7_onesweep::ranks::rank_row_by_votes;
+use rungs_radix::r7_onesweep::ranks::rank_row_by_ballots;
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
 const WARPS: u32 = THREADS / warp::WARP;
@@ -58,7 +58,7 @@ pub fn sort_crowded<W: Key>(keys: Global<W>, order: u32) {
         unroll::<{ (DIGITS / warp::WARP) as usize }>(|d| own.set(d as u32 * warp::WARP + lane, 0));
         warp::sync_warp(warp::FULL); // the warp's counters are zero before the first row is ranked
         let mut ranks = [0; ITEMS as usize];
-        each(rows, |i| (ranks[i], _) = rank_row_by_votes(digit(mine[i]), own));
+        each(rows, |i| (ranks[i], _) = rank_row_by_ballots(digit(mine[i]), own));
         thread::sync_threads(); // every warp has counted its keys before the counts are added up
         start_digits(counters);
         thread::sync_threads(); // every warp knows where its keys of each digit go

@@ -52,7 +52,7 @@ pub struct Part {
 
 /// Moves the keys of `input` to `output`, each to where the cursor of its bucket points, as
 /// [`radix_msd_skewed_partition`](crate::buckets::radix_msd_skewed_partition). The table is read through the
-/// first-level cache.
+/// L1 cache.
 #[kernel(max_threads = PARTITION_THREADS, min_blocks = partition_blocks::<W, M>(), max_spills = SPILLS, instances(
     radix_learned_partition: <u32, Plain>,
     radix_learned_partition_mapped: <u32, Mapped>,

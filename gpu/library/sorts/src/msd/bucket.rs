@@ -8,7 +8,7 @@ pub const fn bucket_sort_threads(large: bool) -> u32 {
     if large { 2 * SORT_THREADS } else { SORT_THREADS }
 }
 
-/// Blocks per multiprocessor that the compiler makes room for; keys of 64 bits take twice the shared memory.
+/// Blocks per SM that the compiler makes room for; keys of 64 bits take twice the shared memory.
 pub const fn bucket_sort_blocks<W: Key>(large: bool) -> u32 {
     match (large, W::HALVES) {
         (false, 1) => 5,

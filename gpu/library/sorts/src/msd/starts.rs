@@ -13,7 +13,7 @@ shared!(OWN: [u32; WARPS]);
 shared!(BELOW: [u32; WARPS]);
 
 /// Where the cursor of top bucket `d` lies: eight per 128-byte line, so that the atomics of all blocks on a few hundred
-/// cursors are spread over many lines of the second-level cache.
+/// cursors are spread over many lines of the L2 cache.
 #[inline(always)]
 pub const fn spread(d: u32) -> u32 {
     (d >> 3) * 32 + (d & 7)

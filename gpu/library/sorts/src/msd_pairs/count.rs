@@ -9,7 +9,7 @@ pub use crate::digits::HISTOGRAM_THREADS as COUNT_THREADS;
 
 /// How many copies of each counter a block has; lanes take turns in them.
 pub trait Copies: 'static {
-    /// Blocks per multiprocessor.
+    /// Blocks per SM.
     const BLOCKS: u32;
     /// Bytes of dynamic shared memory.
     const SHARED: u32;

@@ -31,7 +31,7 @@ pub static RUNG: Entry<Sort> = rung!(
 
 /// Bytes of shared memory per block of the kernel that needs most.
 const SHARED: u32 = PerLane::SHARED;
-// Two blocks, with 1 KiB each for the system, leave 60 KiB of first-level cache and not 28. It gathers writes.
+// Two blocks, with 1 KiB each for the system, leave 60 KiB of L1 cache and not 28. It gathers writes.
 const _: () = assert!(pass_shared::<Large>() + PASS_STATIC + 1024 <= 98 << 10 && pass_shared::<Small>() < SHARED);
 const _: () = assert!(Partition::TILE == pass_tile::<u32>() && Partition::TILE == Large::TILE, "they share states");
 
@@ -51,11 +51,11 @@ pub fn sort(on: &dyn Launcher, pairs: KeysWithValues, sorter: &mut Sorter) -> Re
     sorter.sort(on, pairs)
 }
 
-/// From this many large tiles per multiprocessor on pairs go by buckets. On an H200 that is from 3.2 million pairs on:
+/// From this many large tiles per SM on pairs go by buckets. On an H200 that is from 3.2 million pairs on:
 /// buckets took 117 µs for 2²¹ pairs and 151 µs for 2²², digits 84 and 162.
 pub const TILES_BY_BUCKETS: u32 = 3;
 
-/// Up to this many large tiles per multiprocessor passes have the small shape: on an H200 2¹⁶ pairs took 29 µs with it
+/// Up to this many large tiles per SM passes have the small shape: on an H200 2¹⁶ pairs took 29 µs with it
 /// and 37 µs with the large one, 2²⁰ pairs 57 and 64, 2²¹ pairs 92 and 84.
 const TILES_SMALL: u32 = 1;
 
@@ -73,7 +73,7 @@ pub struct Plan {
     pub top_bits: u32,
     /// Whether passes have the small shape.
     pub small: bool,
-    /// Multiprocessors of the device.
+    /// SMs of the device.
     pub multiprocessors: u32,
 }
 

@@ -6,7 +6,7 @@ use super::ranks::Counters;
 use super::shape::{Large, Partition, Shape, Small};
 use super::tile::{DigitOf, Tile};
 use super::{MAX_BITS, by_buckets};
-use crate::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
+use crate::digits::{AGGREGATE, BITS, DIGITS, PREFIX, look_back, state};
 use crate::from_last::PASSES;
 use rungs_common::keys::Word;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -107,7 +107,7 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
     if t < DIGITS {
         let before = look_back(states, tile.slot, tile.before, pass.epoch);
         if tile.before > 0 {
-            let state = state(pass.epoch, ALL_SO_FAR, before + found);
+            let state = state(pass.epoch, PREFIX, before + found);
             states.store(tile.slot * DIGITS + t, state, Relaxed, Scope::Device);
         }
         warp::sync_warp(warp::FULL); // all lanes have read their places before words of the counters become offsets
@@ -135,7 +135,7 @@ fn publish_own<S: Shape>(counters: Counters<S>, tile: &Tile<S>, states: Global<u
     }
     let total = counters.total(t);
     let found = if t == tile.mask { total - (S::TILE - tile.count) } else { total };
-    let kind = if tile.before == 0 { ALL_SO_FAR } else { OWN };
+    let kind = if tile.before == 0 { PREFIX } else { AGGREGATE };
     states.store(tile.slot * DIGITS + t, state(epoch, kind, found), Relaxed, Scope::Device);
     (total, found)
 }

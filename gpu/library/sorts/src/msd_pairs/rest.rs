@@ -2,7 +2,7 @@
 
 use super::{TICKETS, by_buckets};
 use crate::from_last::{Passes, REST_BLOCKS, Ways, all_passes};
-use crate::pass::{PASS_THREADS, Pairs};
+use crate::pass::{PASS_THREADS, WithValues};
 use simt::{Global, grid, kernel};
 
 /// Sorts pairs by all digits from the last one, by way of `other`, memory for as many pairs; or leaves, if they have
@@ -22,5 +22,5 @@ pub fn radix_msd_pairs_rest(
     }
     let phase = |pass| (control.slice(TICKETS + 2 * pass, 1), control.slice(TICKETS + 2 * pass + 1, 1));
     let ways = Ways::new(keys, values, other);
-    all_passes::<Pairs>(ways, order, Passes(passes), 0, phase, states, sort);
+    all_passes::<WithValues>(ways, order, Passes(passes), 0, phase, states, sort);
 }

@@ -14,7 +14,7 @@ pub trait Shape: Copy + 'static {
     const THREADS: u32 = 512;
     /// Pairs per thread, whole groups, at most [`MAX_ITEMS`].
     const ITEMS: u32 = 16;
-    /// Blocks per multiprocessor that the compiler makes room for.
+    /// Blocks per SM that the compiler makes room for.
     const BLOCKS: u32 = 2;
     /// Whether pairs go to their buckets, not by all digits.
     const BUCKETS: bool = false;

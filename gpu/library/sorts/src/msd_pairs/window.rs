@@ -8,7 +8,7 @@ use simt::{opaque, thread, unroll};
 pub trait Block: Copy + 'static {
     /// Threads, at most 512: numbers of slots are words of 13 bits.
     const THREADS: u32;
-    /// Blocks per multiprocessor that the compiler makes room for.
+    /// Blocks per SM that the compiler makes room for.
     const BLOCKS: u32;
     /// Rows of slots that are full in nearly all buckets of as many pairs as the block is for.
     const FULL_ROWS: u32;

@@ -19,7 +19,7 @@ pub const fn groups_shared<W: Key>() -> u32 {
     in_block_shared::<W>(SORT_THREADS)
 }
 
-/// Blocks per multiprocessor that the compiler makes room for; keys of 64 bits take twice the shared memory.
+/// Blocks per SM that the compiler makes room for; keys of 64 bits take twice the shared memory.
 const fn blocks<W: Key>() -> u32 {
     4 / W::HALVES
 }

@@ -16,7 +16,7 @@ use simt::{Global, grid, kernel, shared, thread, unroll, warp};
 /// Threads per block; tiles are those of the partitions.
 pub const SPLIT_THREADS: u32 = PARTITION_THREADS;
 
-/// Blocks per multiprocessor that the compiler makes room for: 40 registers are too few for three.
+/// Blocks per SM that the compiler makes room for: 40 registers are too few for three.
 pub const SPLIT_BLOCKS: u32 = 2;
 
 /// Bytes of dynamic shared memory.

@@ -21,12 +21,9 @@ const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
 /// The row of the ladder.
 pub static RUNG: Entry<Sort> =
     Rung { kernels: KERNELS, ..rung!("mod.rs", [merge_stable_scatter]) }.with_tiles(&[SMALL_TILE]).run_by(Sort {
-        low_half: Some(ByLowHalf {
-            sort: &Functions {
-                scratch: |on, n, _| sequence::<merge_by_low_half::Kernels>(on, n),
-                run: |on, Keys { keys, .. }, sort| sort(on, (keys, LowHalfDown)),
-            },
-            stable: true,
+        low_half: Some(&Functions {
+            scratch: |on, n, _| sequence::<merge_by_low_half::Kernels>(on, n),
+            run: |on, Keys { keys, .. }, sort| sort(on, (keys, LowHalfDown)),
         }),
         ..Sort::both(
             &Words {

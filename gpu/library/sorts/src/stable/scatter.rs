@@ -2,7 +2,7 @@
 
 use crate::by_order::distribute::{BLOCK, Column, ITEMS, MOST_BUCKETS, Part, TILE, WARP_ROWS, part_of_block};
 use crate::by_order::sample::{COPY, MAX_SPILLS, TICKET};
-use crate::digits::{ALL_SO_FAR, DIGITS, OWN, look_back, state};
+use crate::digits::{AGGREGATE, DIGITS, PREFIX, look_back, state};
 use rungs_common::block::block_scan_exclusive;
 use rungs_radix::r7_onesweep::ranks::rank_rows;
 use rungs_radix::{count_of_digit, place_digit};
@@ -27,7 +27,7 @@ pub const fn stable_scatter_shared<W>() -> u32 {
     COUNTERS + if tile > COUNTERS { tile } else { COUNTERS }
 }
 
-/// Bytes per thread of spilled registers that two resident blocks per multiprocessor may cost. Keys of 64 bits need
+/// Bytes per thread of spilled registers that two resident blocks per SM may cost. Keys of 64 bits need
 /// most for compute capability 8.0; for 9.0 they need 24.
 pub const fn stable_scatter_max_spills<W>() -> u32 {
     if size_of::<W>() == 8 { 80 } else { MAX_SPILLS }
@@ -96,7 +96,7 @@ pub fn merge_stable_scatter<W: Scalar>(
     if t < MOST_BUCKETS {
         total = count_of_digit::<{ WARPS as usize }>(counters, t);
         found = if t == MOST_BUCKETS - 1 { total - (TILE - part.len) } else { total };
-        let kind = if after == 0 { ALL_SO_FAR } else { OWN };
+        let kind = if after == 0 { PREFIX } else { AGGREGATE };
         states.store(taken * MOST_BUCKETS + t, state(epoch, kind, found), Relaxed, Scope::Device);
     }
     let start = block_scan_exclusive(total, SUMS::view());
@@ -119,7 +119,7 @@ pub fn merge_stable_scatter<W: Scalar>(
         let end = next_starts.get((part.bucket << bits) + t + 1);
         let behind = look_back(states, taken, after, epoch);
         if after > 0 {
-            let state = state(epoch, ALL_SO_FAR, behind + found);
+            let state = state(epoch, PREFIX, behind + found);
             states.store(taken * MOST_BUCKETS + t, state, Relaxed, Scope::Device);
         }
         // The difference between the places in the output and in the tile; it may be below zero, and wraps.

@@ -39,7 +39,7 @@ pub mod launches {
     /// What competes.
     pub static ANSWER: Answer = Answer::Sort(&Words { scratch: no_scratch, sort });
 
-    /// Sorts `keys` in place; this is what is timed. Memory beside the keys is taken once, by a function in place of
+    /// Sorts `keys` in place; this is what is timed. Other memory is taken once, by a function in place of
     /// [`no_scratch`], whose result `sort` then gets.
     ///
     /// # Errors

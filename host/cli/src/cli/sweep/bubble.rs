@@ -127,11 +127,11 @@ struct Figures {
     r1: f64,
     /// The model's 2 · ratio / R1.
     blocks_at_a_time: f64,
-    /// Blocks of this shape per multiprocessor.
+    /// Blocks of this shape per SM.
     blocks_per_multiprocessor: u32,
     /// `blocks_at_a_time` divided by `blocks_per_multiprocessor`.
     multiprocessors_by_model: f64,
-    /// The number of multiprocessors by the driver.
+    /// The number of SMs by the driver.
     multiprocessors: u32,
 }
 
@@ -190,7 +190,7 @@ fn passed(outcome: Result<f64>) -> Result<(f64, Option<String>)> {
     }
 }
 
-/// Blocks of the rung per multiprocessor; a core of the simulator runs one.
+/// Blocks of the rung per SM; a core of the simulator runs one.
 fn occupancy(engine: &Engine) -> Result<u32> {
     let kernel = rungs_kernels::bubble::r2_shared_block::launches::RUNG.rung.kernel_names().next();
     match (engine.as_cuda(), kernel) {
@@ -204,7 +204,7 @@ fn print(engine: &Engine, common: &Common, f: &Figures) -> Result<()> {
         return json(engine, common, "bubble report", f);
     }
     let pass = |p: bool| if p { "pass" } else { "FAIL" }.to_string();
-    let machine = if engine.is_simulator() { "cores of the simulator" } else { "multiprocessors, by the driver" };
+    let machine = if engine.is_simulator() { "cores of the simulator" } else { "SMs, by the driver" };
     let lines = [
         ("num", "NUM", f.num.to_string()),
         ("grid", "GRID", f.grid.to_string()),
@@ -216,8 +216,8 @@ fn print(engine: &Engine, common: &Common, f: &Figures) -> Result<()> {
         ("ratio", "ratio host / GPU", format!("{:.2}", f.ratio)),
         ("r1", "R1 of this machine", format!("{:.3} ({BUBBLE_R1} in S0)", f.r1)),
         ("blocks_at_a_time", "2 ratio / R1: blocks at work", format!("{:.1}", f.blocks_at_a_time)),
-        ("blocks_per_multiprocessor", "blocks that one multiprocessor holds", f.blocks_per_multiprocessor.to_string()),
-        ("multiprocessors_by_model", "multiprocessors, by the model", format!("{:.1}", f.multiprocessors_by_model)),
+        ("blocks_per_multiprocessor", "blocks that one SM holds", f.blocks_per_multiprocessor.to_string()),
+        ("multiprocessors_by_model", "SMs, by the model", format!("{:.1}", f.multiprocessors_by_model)),
         ("multiprocessors", machine, f.multiprocessors.to_string()),
     ];
     if common.format == Format::Csv {
@@ -230,7 +230,7 @@ fn print(engine: &Engine, common: &Common, f: &Figures) -> Result<()> {
     let text: String = lines.iter().map(|(_, name, value)| format!("{name:width$}  {value}\n")).collect();
     report::print(&format!(
         "{text}\nThe model: a block costs αB²/2, the grid αN² divided by the blocks that work at a time, the host \
-         βN²/2, so with\nR1 = β/α the ratio is R1/2 times those blocks. On S0's GPUs a multiprocessor held one block \
+         βN²/2, so with\nR1 = β/α the ratio is R1/2 times those blocks. On S0's GPUs an SM held one block \
          of this size; if it\nholds several, they share it, and the model counts less than one for each.\n"
     ))
 }

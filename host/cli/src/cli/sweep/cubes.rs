@@ -161,9 +161,9 @@ struct Clocks {
     verified: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// As S1 takes them: the latest end minus the earliest start, whatever multiprocessor they were read on.
+    /// As S1 takes them: the latest end minus the earliest start, whatever SM they were read on.
     clocks: u64,
-    /// The longest that one block took on its own multiprocessor's clock.
+    /// The longest that one block took on its own SM's clock.
     longest_block_clocks: u64,
     /// Latest end minus earliest start on the device's global timer.
     timer_ms: f64,
@@ -185,15 +185,15 @@ struct AllClocks {
 
 /// The explanation why S1's figure is not a time.
 const WHY: &str = "\
-Each multiprocessor has a clock counter of its own. The difference of two readings is a time only if both were taken\n\
-on the same multiprocessor: 'latest end - earliest start' over blocks of several multiprocessors mixes unrelated\n\
-counters. 'longest block' avoids that, but leaves out that blocks run one after the other. The device's timer is\n\
-common to all multiprocessors (it may tick in steps of a microsecond); the events are before and after the launch.";
+Each SM has a clock counter of its own. The difference of two readings is a time only if both were taken\n\
+on the same SM: 'latest end - earliest start' over blocks of several SMs mixes unrelated\n\
+counters. 'longest block' avoids that, but leaves out that blocks run in sequence. The device's timer is\n\
+common to all SMs (it may tick in steps of a microsecond); the events are before and after the launch.";
 
 /// The explanation for the simulator, where the figure is a time.
 const WHY_SIMULATOR: &str = "\
-The simulator has one clock, the host's, in nanoseconds. On a GPU each multiprocessor has a clock counter of its own,\n\
-and 'latest end - earliest start' over blocks of several multiprocessors is not a time.";
+The simulator has one clock, the host's, in nanoseconds. On a GPU each SM has a clock counter of its own,\n\
+and 'latest end - earliest start' over blocks of several SMs is not a time.";
 
 /// Runs the rungs and prints their times by each clock.
 pub(super) fn report(

@@ -42,7 +42,7 @@ pub(super) static BUBBLE: &[BubbleRow] = &[
     bubble_h200(524_288, 184.2),
 ];
 
-/// R1 of S0: the time of a compare-exchange on its host divided by that on a multiprocessor of its GPU.
+/// R1 of S0: the time of a compare-exchange on its host divided by that on an SM of its GPU.
 pub(super) const BUBBLE_R1: f64 = 1.9;
 
 /// A figure of S1, "CUDA编程(六) 进一步并行": the sum of the cubes of 2²⁰ values on a GT 640.
@@ -125,7 +125,7 @@ pub(super) static RADIX: &[RadixRow] = &[
     },
 ];
 
-/// Seconds of `std::sort` on the CPU beside the H200.
+/// Seconds of `std::sort` on the CPU next to the H200.
 pub(super) const RADIX_STD_H200: f64 = 0.00016;
 
 #[cfg(test)]

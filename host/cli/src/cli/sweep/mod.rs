@@ -1,4 +1,4 @@
-//! `rungs sweep`: the experiments of the sources, over their whole range, beside the sources' own figures. Also the
+//! `rungs sweep`: the experiments of the sources, over their whole range, next to the sources' own figures. Also the
 //! sources' reports of single runs, `rungs bubble --report` and `rungs cubes --report`.
 
 mod baseline;

@@ -1,4 +1,4 @@
-//! S4's experiment: four ways to merge sorted columns, over the number of columns, beside the library's sort.
+//! S4's experiment: four ways to merge sorted columns, over the number of columns, next to the library's sort.
 
 use super::baseline;
 use super::history::{RADIX, RADIX_COLUMNS, RADIX_KEYS, RADIX_STD, RADIX_STD_H200};
@@ -88,7 +88,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     }
 }
 
-/// Milliseconds of one method. The keys are loaded anew for it.
+/// Milliseconds of one method. The keys are loaded again for it.
 fn merge(engine: &Engine, family: &Family, rung: &str, keys: &[u32], columns: u64) -> Result<f64> {
     let columns = u32::try_from(columns).map_err(|_| Error::Usage(format!("{columns} columns are too many")))?;
     let problem = family.make(Workload {
@@ -140,5 +140,5 @@ fn text(engine: &Engine, columns: &[u64], n: u64, results: &[Cell]) -> Result<()
         line("S4, 4096 keys", &|c| c.source_seconds);
         line("S4 on an H200", &|c| c.source_h200_seconds);
     }
-    report::print(&format!("{n} distinct keys, loaded anew for every method\n{}\n", grid.text()))
+    report::print(&format!("{n} distinct keys, reloaded for every method\n{}\n", grid.text()))
 }

@@ -6,7 +6,7 @@ use crate::{Geometry, Global, Scalar};
 /// The limits of the device that geometry can depend on.
 #[derive(Clone, Copy)]
 pub struct Device {
-    /// Multiprocessors of a GPU; cores that the simulator uses.
+    /// SMs of a GPU; cores that the simulator uses.
     pub multiprocessors: u32,
     /// Bytes of shared memory per block.
     pub shared_per_block: u32,

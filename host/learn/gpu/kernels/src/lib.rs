@@ -1,7 +1,7 @@
 //! Answers to the exercises, for a GPU and for the simulator: the reader's, which `cargo learn check` names, or all
 //! that the project knows.
 //!
-//! An answer may have launches beside its kernels, written for [`simt::launcher`], which a GPU has not. So that the
+//! An answer may have launches next to its kernels, written for [`simt::launcher`], which a GPU has not. So that the
 //! reader's file need not say which of its lines are for the host, answers get `simt` from here: on a GPU with a
 //! `launcher` whose launches only compile.
 

@@ -26,7 +26,7 @@ pub trait AllKernels: MergeKernels {
 pub const FEWEST: u32 = 1 << 17;
 /// Most keys that are merged by small blocks.
 pub const FEW: u32 = 1 << 18;
-/// Most keys of a merge of all runs: those of more would have more parts than an H200 has multiprocessors, and take
+/// Most keys of a merge of all runs: those of more would have more parts than an H200 has SMs, and take
 /// half as long again.
 pub const MOST: u32 = 1 << 20;
 const _: () = assert!(MOST <= MOST_RUNS * TILE_BLOCK * TILE_KEYS);

@@ -37,13 +37,13 @@ pub const MOST_RUNS: u32 = 128;
 pub const TILE_BLOCK: u32 = 512;
 /// Their keys per thread.
 pub const TILE_KEYS: u32 = 17;
-/// Fewest blocks of them per multiprocessor.
+/// Fewest blocks of them per SM.
 pub const TILE_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of few keys, at most.
 pub const FEW_BLOCK: u32 = 512;
 /// Their keys per thread.
 pub const FEW_KEYS: u32 = 7;
-/// Fewest blocks of them per multiprocessor, few enough to leave a thread all the registers it needs.
+/// Fewest blocks of them per SM, few enough to leave a thread all the registers it needs.
 pub const FEW_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of many keys.
 pub const MANY_BLOCK: u32 = 1024;

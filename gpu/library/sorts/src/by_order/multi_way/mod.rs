@@ -48,13 +48,13 @@ pub const fn small_merge_keys<K>() -> u32 {
     if size_of::<K>() == 8 { 15 } else { 9 }
 }
 
-/// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
+/// Fewest blocks per SM: tiles of all of them fit its shared memory.
 pub const fn min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }
 
 /// Bytes per thread that those blocks may cost in spilled registers: a handful of addresses, where one block less per
-/// multiprocessor would leave a third of its threads out.
+/// SM would leave a third of its threads out.
 pub const MAX_SPILLS: u32 = 32;
 
 /// The same as [`min_blocks`] for small tiles.

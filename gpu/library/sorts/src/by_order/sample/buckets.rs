@@ -23,7 +23,7 @@ pub const fn buckets_shared<K>() -> u32 {
     tile_shared::<K>(BLOCK, bucket_keys::<K>())
 }
 
-/// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
+/// Fewest blocks per SM: tiles of all of them fit its shared memory.
 pub const fn buckets_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 4 }
 }

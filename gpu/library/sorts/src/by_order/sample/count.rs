@@ -12,7 +12,7 @@ shared!(TWINS: [u8; MOST_BUCKETS]);
 shared!(COUNTS: [u32; MOST_BUCKETS]);
 shared!(FOUND: [u32; 3]);
 
-/// Blocks per multiprocessor that the compiler makes room for: a thread has 16 keys and 16 places in the tree.
+/// Blocks per SM that the compiler makes room for: a thread has 16 keys and 16 places in the tree.
 pub const fn count_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }

@@ -58,7 +58,7 @@ pub const fn scatter_shared<W>() -> u32 {
     TILE * (size_of::<W>() as u32 + 1)
 }
 
-/// Blocks per multiprocessor that the compiler makes room for.
+/// Blocks per SM that the compiler makes room for.
 pub const fn scatter_min_blocks<W>() -> u32 {
     if size_of::<W>() == 8 { 2 } else { 4 }
 }

@@ -58,7 +58,7 @@ fn every_kind_is_known_by_its_text() {
 }
 
 #[test]
-fn the_recorded_roads_agree() {
+fn the_recorded_backends_agree() {
     assert_eq!(differences(RUSTC, &RUST_CUDA), [""; 0]);
     assert_eq!(differences(&RUST_CUDA, RUSTC), [""; 0]);
     assert_eq!(differences(RUSTC, RUSTC), [""; 0]);

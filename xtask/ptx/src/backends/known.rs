@@ -1,4 +1,4 @@
-//! What is known of the PTX of rust-cuda beside that of the default backend.
+//! Known differences of the PTX of rust-cuda from that of the default backend.
 
 /// Why two compilers leave an instruction in different numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One kernel by two compilers: the instructions that both must leave as often as the source has them.
 //!
 //! A compiler that unrolls a loop leaves more of them. Such differences are listed in `known.rs`, each with its reason.
-//! Of the instructions at which the threads of a warp or a block meet, both compilers must also leave equally many on
+//! Both compilers must also leave equally many of the instructions at which threads of a warp or a block meet on
 //! different [arms](arms::arms) of branches; unrolling does not change that. Where the list says that they may differ,
 //! all threads of a block must take the same arm: the branch is by a value that is [the same](uniform) for them.
 
@@ -121,9 +121,9 @@ fn kind_of(code: &str) -> Option<&'static str> {
 pub fn differences(one: &str, other: &str) -> Vec<String> {
     let (one, other) = (Road::new(one), Road::new(other));
     let mut wrong = vec![];
-    for (road, from) in [(&one, &other), (&other, &one)] {
-        let missing = from.kernels.keys().filter(|&name| !road.kernels.contains_key(name));
-        wrong.extend(missing.map(|name| format!("{name}: not in the PTX by {}", road.compiler)));
+    for (backend, from) in [(&one, &other), (&other, &one)] {
+        let missing = from.kernels.keys().filter(|&name| !backend.kernels.contains_key(name));
+        wrong.extend(missing.map(|name| format!("{name}: not in the PTX by {}", backend.compiler)));
     }
     for (name, mine) in &one.kernels {
         let Some(theirs) = other.kernels.get(name) else { continue };
@@ -195,7 +195,7 @@ impl<'a> Road<'a> {
         self.compiler == rust_cuda::COMPILER
     }
 
-    /// How many instructions of a kind a kernel of this road has, as another road counts them.
+    /// How many instructions of a kind a kernel of this backend has, as another backend counts them.
     fn count(&self, kernel: &Kernel, kind: &str, other: &Self) -> u32 {
         let count = |kind: &str| kernel.counts.get(kind).copied().unwrap_or(0);
         let added = kind == WARP_BARRIERS && other.is_rust_cuda() && !self.is_rust_cuda();

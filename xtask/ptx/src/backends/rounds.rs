@@ -13,7 +13,7 @@ const WAITS: &str = "mbarrier.try_wait.";
 /// How the operation begins that each round has once.
 const ANNOUNCES: &str = "mbarrier.arrive.expect_tx.";
 
-/// Whether the operations of `kind` are what two compilers leave if they have so many rounds of the loop.
+/// Whether the operations of `kind` are what two compilers leave if they have this many rounds of the loop.
 pub fn explain(rounds: [u32; 2], bodies: [&str; 2], kind: &str) -> bool {
     let [mine, theirs] = bodies.map(operations);
     let count = |of: &BTreeMap<&str, u32>, name: &str| of.get(name).copied().unwrap_or(0);
@@ -49,7 +49,7 @@ mod tests {
     const COPY: &str = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1], %r5, [%r1];";
     const WAITS_FOR_READS: &str = "cp.async.bulk.wait_group.read 0;";
 
-    /// A kernel with so many rounds, and `more`.
+    /// A kernel with this many rounds, and `more`.
     fn kernel(rounds: usize, more: &str) -> String {
         let round = format!("{{ {WAIT} }}\n{ANNOUNCE}\n{COPY}\n{COPY}\n");
         format!("mbarrier.init.shared::cta.b64 [%r1], 1;\n{}{WAIT}\n{WAITS_FOR_READS}\n{more}", round.repeat(rounds))

@@ -1,6 +1,6 @@
 //! How many places of a kernel lie on different arms of branches.
 //!
-//! A compiler that unrolls a loop leaves copies of its body one after the other: a thread passes all of them, or those
+//! A compiler that unrolls a loop leaves copies of its body in sequence: a thread passes all of them, or those
 //! whose condition holds. A compiler that copies code into both arms of a branch leaves copies of which a thread passes
 //! one. For a collective the first is harmless and the second is a fault, and the number of copies does not tell which
 //! it was. This does: the most places of which none comes after another, within one round of all loops. Unrolling
