@@ -55,11 +55,14 @@ pub struct Learning {
 }
 
 impl Learning {
-    /// The numbers of a sort whose keys go by the map.
+    /// The numbers of a sort whose keys go by the map, if they do.
     #[inline(always)]
-    fn by_map(self, numbers: Numbers) -> Numbers {
-        // The keys of a bucket may differ in any bit.
-        Numbers { second_bits: self.second_bits, common_bits: 0, ..numbers }
+    fn numbers(self, mut numbers: Numbers, by_map: bool) -> Numbers {
+        // Not a choice between two structs: that would be one between the addresses of two parameters.
+        let more = self.second_bits.wrapping_sub(numbers.second_bits);
+        numbers.second_bits = numbers.second_bits.wrapping_add(u32::from(by_map).wrapping_mul(more));
+        numbers.common_bits *= u32::from(!by_map); // the keys of a bucket by the map may differ in any bit
+        numbers
     }
 
     /// Bits of the number of a bucket by the map.
@@ -140,7 +143,7 @@ pub fn radix_either_many_starts<W: Key>(
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete, and the sort before is done with all of this
     let sampled = choice.get(SAMPLED);
-    let numbers = if sampled == BY_MAP { learning.by_map(numbers) } else { numbers };
+    let numbers = learning.numbers(numbers, sampled == BY_MAP);
     let buckets = histogram.slice(0, 1 << (numbers.first_bits + numbers.second_bits));
     let from_last = W::HALVES == 1
         && (sampled == FROM_LAST || limits.least != u32::MAX && found_in(buckets, limits).from_last(limits));
