@@ -31,7 +31,7 @@ const MOST: u64 = 384 * 12 - 31;
 fn many(n: usize, (first_bits, second_bits): (u32, u32)) -> Many {
     let usual = Many::new::<u32>(n as u32, MAX_SHARED);
     let buckets = Plan { first_bits, second_bits, ..usual.buckets };
-    let learning = Learning { second_bits, ..usual.learning };
+    let learning = Learning { more_bits: 0, ..usual.learning };
     Many { buckets, learning, choice: Choice::new(n as u32, second_bits != 0), ..usual }
 }
 
@@ -45,7 +45,7 @@ fn with_map<W: Key>(n: usize) -> Many {
     let least = if from_last { Choice::new(n as u32, true).least } else { u32::MAX };
     Many {
         buckets,
-        learning: Learning { second_bits: second_bits + 1, parts: 3, worth: Worth::new::<W>(n as u32, from_last) },
+        learning: Learning { more_bits: 1, parts: 3, worth: Worth::new::<W>(n as u32, from_last) },
         choice: Choice { least, ..Choice::new(n as u32, true) },
         tally_bits: if from_last { 0 } else { tally_bits(MAX_SHARED) },
     }
@@ -418,8 +418,8 @@ fn the_limits_of_a_map() {
     for max_shared in [101_376, 166_912, 232_448] {
         for n in (13..=26).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) - (1 << bits) / 3]) {
             let many = Many::new::<u64>(n, max_shared);
-            let bits = many.buckets.first_bits + many.learning.second_bits;
-            assert!(many.buckets.first_bits <= 9 && many.learning.second_bits <= 8, "{many:?}");
+            let bits = many.buckets.top_bits() + many.learning.more_bits;
+            assert!(many.buckets.first_bits <= 9 && many.buckets.second_bits + many.learning.more_bits <= 8, "{many:?}");
             assert!((many.buckets.top_bits()..=many.buckets.top_bits() + 1).contains(&bits), "{many:?}");
             assert_eq!(many.learning.parts > 0, n > 1 << 21, "{many:?}");
             assert!(14_000 + many_histogram_shared(bits) <= max_shared, "{many:?}");

@@ -46,8 +46,8 @@ pub const BY_MAP: u32 = 2;
 #[simt::argument]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Learning {
-    /// Bits of the second partition by a map.
-    pub second_bits: u32,
+    /// Bits of the second partition by a map, beyond those by the top bits.
+    pub more_bits: u32,
     /// Parts of the sample that it is learned from; none if no map is learned.
     pub parts: u32,
     /// When it is worth its while.
@@ -58,9 +58,8 @@ impl Learning {
     /// The numbers of a sort whose keys go by the map, if they do.
     #[inline(always)]
     fn numbers(self, mut numbers: Numbers, by_map: bool) -> Numbers {
-        // Not a choice between two structs: that would be one between the addresses of two parameters.
-        let more = self.second_bits.wrapping_sub(numbers.second_bits);
-        numbers.second_bits = numbers.second_bits.wrapping_add(u32::from(by_map).wrapping_mul(more));
+        // A choice between two numbers of parameters would become one between the addresses of two parameters.
+        numbers.second_bits += if by_map { self.more_bits } else { 0 };
         numbers.common_bits *= u32::from(!by_map); // the keys of a bucket by the map may differ in any bit
         numbers
     }
@@ -68,7 +67,7 @@ impl Learning {
     /// Bits of the number of a bucket by the map.
     #[inline(always)]
     fn bits(self, numbers: Numbers) -> u32 {
-        numbers.first_bits + self.second_bits
+        numbers.first_bits + numbers.second_bits + self.more_bits
     }
 }
 
@@ -242,7 +241,7 @@ pub fn radix_either_many_second<W: Key, M: Mapping>(
         let digit = TopDigit { shift: u32::BITS - first_bits - second_bits, bits: second_bits };
         partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
     } else if way == BY_MAP {
-        let digit = MapDigit { map: Map::read(map, learning.bits(numbers)), bits: learning.second_bits };
+        let digit = MapDigit { map: Map::read(map, learning.bits(numbers)), bits: second_bits + learning.more_bits };
         partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
     } else if W::HALVES == 1 {
         let (passes, begin) = (Passes(passes), thread::block_idx_x() * pass_tile::<u32>());

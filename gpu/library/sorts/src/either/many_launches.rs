@@ -68,10 +68,10 @@ impl Learning {
         let fits = |bits: u32| STATIC + many_histogram_shared(bits) <= max_shared;
         // One number in 16 is spare.
         let enough = |bits: u32| top.n <= ((1 << bits) / 16 * 15) * MAP_MEAN;
-        let second_bits = if enough(top.top_bits()) { top.second_bits } else { top.second_bits + 1 };
-        let there = top.second_bits != 0 && fits(top.first_bits + second_bits);
+        let more_bits = u32::from(!enough(top.top_bits()));
+        let there = top.second_bits != 0 && fits(top.top_bits() + more_bits);
         Self {
-            second_bits: if there { second_bits } else { top.second_bits },
+            more_bits: if there { more_bits } else { 0 },
             parts: if there { learn_parts(top.n) } else { 0 },
             worth: Worth::new::<W>(top.n, from_last),
         }
@@ -111,7 +111,7 @@ impl<W: Width + Sort> Sorter<W> {
     /// # Errors
     /// [`Failed::Machine`] if there is no memory.
     pub fn new(on: &dyn Launcher, many: &Many) -> Result<Self> {
-        let plan = buckets::Plan { second_bits: many.learning.second_bits, ..many.buckets };
+        let plan = buckets::Plan { second_bits: many.buckets.second_bits + many.learning.more_bits, ..many.buckets };
         let limits = Limits::new(32 * W::HALVES, many.buckets.top_bits(), many.tally_bits);
         let list_words = list_words::<W>(plan.n, plan.buckets(), 0, limits);
         let states = || on.zeros(plan.n.div_ceil(pass_tile::<u32>()) * DIGITS);
