@@ -1,6 +1,5 @@
 //! The examples of the book's page "Vectors on a device", which cuts them out of this file.
 
-use rungs::Operation;
 use rungs::Result;
 use rungs::engine::{DeviceChoice, Engine, Geometry, What};
 use rungs::vec::DeviceVec;

@@ -132,7 +132,10 @@ fn reductions() {
     check_reduce(|x| f64::from(x) - 9.0);
 }
 
-fn check_scan<T: Element + Scalar>(of: impl Fn(u32) -> T, operations: &[(Operation, T, fn(T, T) -> T)])
+/// An operation, its neutral element, and what it does to two elements.
+type Combination<T> = (Operation, T, fn(T, T) -> T);
+
+fn check_scan<T: Element + Scalar>(of: impl Fn(u32) -> T, operations: &[Combination<T>])
 where
     u32: Combines<T>,
 {

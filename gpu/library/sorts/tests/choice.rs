@@ -419,7 +419,10 @@ fn the_limits_of_a_map() {
         for n in (13..=26).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) - (1 << bits) / 3]) {
             let many = Many::new::<u64>(n, max_shared);
             let bits = many.buckets.top_bits() + many.learning.more_bits;
-            assert!(many.buckets.first_bits <= 9 && many.buckets.second_bits + many.learning.more_bits <= 8, "{many:?}");
+            assert!(
+                many.buckets.first_bits <= 9 && many.buckets.second_bits + many.learning.more_bits <= 8,
+                "{many:?}"
+            );
             assert!((many.buckets.top_bits()..=many.buckets.top_bits() + 1).contains(&bits), "{many:?}");
             assert_eq!(many.learning.parts > 0, n > 1 << 21, "{many:?}");
             assert!(14_000 + many_histogram_shared(bits) <= max_shared, "{many:?}");

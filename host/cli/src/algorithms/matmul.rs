@@ -424,7 +424,10 @@ mod tests {
                 .collect()
         };
         assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 10);
-        assert_eq!(takes(Dtype::F64), ["tensor-double", "any-type", "fp64", "fp64-hopper", "fp64-hopper-pair", "fp64-hopper-thin"]);
+        assert_eq!(
+            takes(Dtype::F64),
+            ["tensor-double", "any-type", "fp64", "fp64-hopper", "fp64-hopper-pair", "fp64-hopper-thin"]
+        );
         assert_eq!(takes(Dtype::F16), ["packed", "half-hopper", "half-cluster"]);
         let course = ["tensor-group", "tensor-map", "tensor-cluster"];
         assert_eq!(takes(Dtype::Bf16), [&course[..], &["packed", "half-hopper", "half-cluster"]].concat());
