@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn each_key_of_the_table_has_its_slot() {
         for (bytes, step) in [(4, 0x0400_0000), (8, 0x0123_4567_89AB_CDEF), (8, 1 << 40)] {
-            let words: Vec<u64> = (0..100).map(|i| (1 + i % 40) * step & u64::MAX >> (64 - 8 * bytes)).collect();
+            let words: Vec<u64> = (0..100).map(|i| ((1 + i % 40) * step) & (u64::MAX >> (64 - 8 * bytes))).collect();
             let frequent = Frequent::of(&[(6400, &words)], bytes).unwrap();
             let table = frequent.table();
             assert!(frequent.others.len() > 20, "{frequent:?}");
