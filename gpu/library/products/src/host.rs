@@ -96,8 +96,6 @@ pub static LADDER: Ladder<Matmul> = Ladder {
         &any_type::launches::RUNG,
         &fp64::launches::RUNG,
         &fp64_hopper::launches::RUNG,
-        &fp64_hopper_pair::launches::RUNG,
-        &fp64_hopper_thin::launches::RUNG,
         &fp32::launches::RUNG,
         &fp32_hopper::launches::RUNG,
         &tf32::launches::RUNG,

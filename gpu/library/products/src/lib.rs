@@ -24,10 +24,6 @@ pub mod fp64;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod fp64_hopper;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod fp64_hopper_pair;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod fp64_hopper_thin;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod fp8;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod group;

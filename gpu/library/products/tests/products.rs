@@ -201,8 +201,8 @@ fn types() {
         });
         rungs.map(|entry| entry.rung.name).collect()
     }
-    assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 6);
-    assert_eq!(takes::<f64>(), ["any-type", "fp64", "fp64-hopper", "fp64-hopper-pair", "fp64-hopper-thin"]);
+    assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 4);
+    assert_eq!(takes::<f64>(), ["any-type", "fp64", "fp64-hopper"]);
     assert_eq!((takes::<bf16>(), takes::<f16>()), (HALF.to_vec(), HALF.to_vec()));
 }
 

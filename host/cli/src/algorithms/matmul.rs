@@ -423,11 +423,8 @@ mod tests {
                 .map(|rung| rung.name)
                 .collect()
         };
-        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 10);
-        assert_eq!(
-            takes(Dtype::F64),
-            ["tensor-double", "any-type", "fp64", "fp64-hopper", "fp64-hopper-pair", "fp64-hopper-thin"]
-        );
+        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 8);
+        assert_eq!(takes(Dtype::F64), ["tensor-double", "any-type", "fp64", "fp64-hopper"]);
         assert_eq!(takes(Dtype::F16), ["packed", "half-hopper", "half-cluster"]);
         let course = ["tensor-group", "tensor-map", "tensor-cluster"];
         assert_eq!(takes(Dtype::Bf16), [&course[..], &["packed", "half-hopper", "half-cluster"]].concat());
