@@ -22,8 +22,6 @@ pub mod fp32;
 pub mod fp32_hopper;
 pub mod fp64;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod fp64_hopper;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod fp8;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod group;
