@@ -15,7 +15,7 @@ use rungs_cli::algorithms::{self, OpenProblem, Parameters, Prepared, Size};
 use rungs_cli::bench::peers::{self, Peers};
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::matmul::Matrix;
-use rungs_kernels::products::fp8::launches::{Adding, OfC, Product, Times, Width, sequence_by};
+use rungs_kernels::products::fp8::launches::{Adding, OfC, Product, Times, sequence};
 use simt::{F8E4M3, bf16};
 use std::rc::Rc;
 
@@ -78,15 +78,8 @@ impl<C: OfC> Ours<C>
 where
     Element: Times<Element, C>,
 {
-    fn new(
-        engine: &Engine,
-        ab: &Rc<Buffer<Element>>,
-        sides: Sides,
-        adding: Adding,
-        by: Option<Width>,
-        maps_c: bool,
-    ) -> Result<Self> {
-        let (c, sequence) = (engine.alloc(sides.0 * sides.1)?, sequence_by(engine, by, maps_c)?);
+    fn new(engine: &Engine, ab: &Rc<Buffer<Element>>, sides: Sides, adding: Adding) -> Result<Self> {
+        let (c, sequence) = (engine.alloc(sides.0 * sides.1)?, sequence(engine)?);
         Ok(Self { ab: ab.clone(), c, sides, adding, sequence })
     }
 }
@@ -167,7 +160,7 @@ fn main() -> Result<()> {
     let family = algorithms::family("matmul").ok_or_else(|| Error::Usage("there is no family matmul".into()))?;
     let (peers, parameters) = (peers::find(None).and_then(|path| Peers::open(&path)).ok(), Parameters::default());
     let zeros = Rc::new(engine.upload(&vec![Element::from_f32(0.0); 2 * BUSY.0 * BUSY.2])?);
-    let mut busy = Ours::<bf16>::new(&engine, &zeros, BUSY, Adding::OnTensorCores, None, true)?;
+    let mut busy = Ours::<bf16>::new(&engine, &zeros, BUSY, Adding::OnTensorCores)?;
     let busy_calls = if engine.as_cuda().is_some() { BUSY_CALLS } else { 0 };
     for size in sizes {
         let sides: Vec<usize> = size.split(',').filter_map(|side| side.parse().ok()).collect();
@@ -178,22 +171,9 @@ fn main() -> Result<()> {
         let ab = Rc::new(engine.upload(&ab)?);
         let operands = Operands(ab.clone());
         let mut all: Vec<(String, Box<dyn Prepared + '_>)> = vec![];
-        let widths = [
-            ("", None, true),
-            (" pair", Some(Width::Pair), true),
-            (" middle", Some(Width::Middle), true),
-            (" small", Some(Width::Small), true),
-            (" rows", None, false),
-        ];
         for (what, adding) in [("fast", Adding::OnTensorCores), ("promoted", Adding::Promoted)] {
-            for (how, by, maps_c) in widths {
-                let ours = Ours::<f32>::new(&engine, &ab, sides, adding, by, maps_c)?;
-                all.push((format!("{what}{how}"), Box::new(ours)));
-                if maps_c {
-                    let ours = Ours::<bf16>::new(&engine, &ab, sides, adding, by, maps_c)?;
-                    all.push((format!("{what}{how}, bf16"), Box::new(ours)));
-                }
-            }
+            all.push((what.into(), Box::new(Ours::<f32>::new(&engine, &ab, sides, adding)?)));
+            all.push((format!("{what}, bf16"), Box::new(Ours::<bf16>::new(&engine, &ab, sides, adding)?)));
         }
         for peer in peers.iter().flat_map(|peers| &peers.list).filter(|peer| peer.family == "matmul-fp8") {
             let Some(peers) = &peers else { continue };
