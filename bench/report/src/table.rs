@@ -11,8 +11,8 @@ as the host needs to enqueue its launches: its ratio depends on the host that dr
 whose name ends with `_best` runs the fastest of the algorithms that the library proposes for the shape, found by \
 timing them before.";
 
-/// The tables of one report: for each case with a peer the fastest rung beside each function of the library that it is
-/// compared with, and for each rung with a twin or a source's algorithm both, in a table each.
+/// The tables of one report: for each case with a peer the fastest rung and, next to it, each function of the
+/// library that it is compared with, and for each rung with a twin or a source's algorithm both, in a table each.
 ///
 /// `file` is the report's name, as a reader of the table finds it.
 pub fn section(file: &str, report: &Report) -> String {
@@ -87,7 +87,7 @@ fn origin_at(report: &Report, date: &str, digits: usize) -> String {
     format!("{}{driver}, {date}, commit {commit}", device.name)
 }
 
-/// The rungs of one family beside their twins; `None` if the report has none.
+/// The rungs of one family next to their twins; `None` if the report has none.
 pub fn twins(family: &str, report: &Report) -> Option<String> {
     let mut rows = beside(report, |row| row.over_twin.as_ref());
     rows.retain(|row| row[0] == family);
@@ -112,7 +112,7 @@ fn stands_in_table(report: &Report, row: &Row) -> bool {
     row.m.is_some() || sizes.len() <= SIZES.len() || SIZES.contains(&row.n)
 }
 
-/// The fastest rung of each case and each function of the library, beside that function.
+/// The fastest rung of each case, compared with each function of the library.
 fn with_peers(report: &Report) -> Vec<Vec<String>> {
     let mut best: Vec<&Row> = vec![];
     for row in report.results.iter().filter(|row| row.over_peer.is_some() && stands_in_table(report, row)) {
@@ -189,7 +189,7 @@ fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<St
     .collect()
 }
 
-/// A ratio of times, two digits behind the point.
+/// A ratio of times, with two decimal places.
 pub(crate) fn times_as_fast(ratio: f64) -> String {
     if ratio < 0.005 { "< 0.01".into() } else { format!("{ratio:.2}") }
 }

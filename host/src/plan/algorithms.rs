@@ -24,7 +24,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;
 
-/// What the keys, and the values, of a sort are aligned to: threads load so many bytes at once.
+/// What the keys, and the values, of a sort are aligned to: threads load this number of bytes at once.
 pub const SORT_ALIGN: usize = crate::vec::sorts::ALIGN;
 
 /// Sorts keys in place.
@@ -165,8 +165,8 @@ impl<T: Element<Word: KeyWord>> Plan<Sort<T>> {
     /// A sort of `n` keys, the smallest first; floats in the IEEE total order, see [`crate::data`].
     ///
     /// # Errors
-    /// [`Error::Usage`] for more than 2³² - 1 keys, or if no rung sorts so many on the device; [`Error::Cuda`] if the
-    /// driver refuses a kernel.
+    /// [`Error::Usage`] for more than 2³² - 1 keys, or if no rung sorts that number on the device; [`Error::Cuda`] if
+    /// the driver refuses a kernel.
     pub fn sort(engine: &Engine, n: usize) -> Result<Self> {
         Self::sort_in_order(engine, n, order_of(T::DTYPE))
     }
@@ -273,7 +273,7 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
 }
 
 impl<S: MergeKernels> Plan<SortBy<S>> {
-    /// A sort of `n` keys by an order of one's own; equivalent keys may change their order. `kernels` are the order's,
+    /// A sort of `n` keys by an order of your own; equivalent keys may change their order. `kernels` are the order's,
     /// see [`sort_kernels!`](rungs_kernels::sort_kernels), and on a GPU the engine has them, see
     /// [`Engine::add_kernels`].
     ///
@@ -286,7 +286,7 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
         Self::by(engine, n, order, sample::launches::sequence::<S>)
     }
 
-    /// A sort by an order of one's own, as [`Plan::sort_by`] makes it; equivalent keys keep their order.
+    /// A sort by an order of your own, as [`Plan::sort_by`] makes it; equivalent keys keep their order.
     ///
     /// # Errors
     /// As for [`Plan::sort`].

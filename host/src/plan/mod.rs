@@ -25,7 +25,7 @@
 //! | --- | --- | --- |
 //! | [`Plan::sort`], [`Plan::sort_descending`] | keys, in place | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
 //! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | those of 4 bytes |
-//! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by an order of one's own | any number |
+//! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by an order of your own | any number |
 //! | [`Plan::reduce`] | input, one element of output | as sort |
 //! | [`Plan::scan`] | input and output, which may be the same | as sort |
 //! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of your own | any `Scalar` |

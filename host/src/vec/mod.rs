@@ -34,8 +34,8 @@
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
-//! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
-//! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own. [`select`] says
+//! your own: see [`rungs_kernels::transform`] for its kernel. A kernel of your own takes [`DeviceVec::view`] as an
+//! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of your own. [`select`] says
 //! what a selection of elements is, [`top_k`] in which order the largest are, [`ordered`] what a sorted vector is good
 //! for, [`histogram`] what a bin holds, [`segments`] where segments lie. [`slice`] has parts of vectors, [`moves`] the
 //! small kernels, [`operators`] operators of your own.
@@ -209,7 +209,7 @@ impl<T: Scalar> DeviceVec<T> {
         &self.engine
     }
 
-    /// All elements, as an argument for one's own kernel.
+    /// All elements, as an argument for your own kernel.
     pub fn view(&self) -> Global<T> {
         self.buffer.slice(self.start, self.len)
     }
@@ -244,7 +244,7 @@ impl<T: Scalar> DeviceVec<T> {
         self.sort_by_order(T::ORDER | DESCENDING)
     }
 
-    /// Sorts in place by an order of one's own; equivalent elements may change their order. `kernels` are the order's,
+    /// Sorts in place by an order of your own; equivalent elements may change their order. `kernels` are the order's,
     /// see [`sort_kernels!`](rungs_kernels::sort_kernels).
     ///
     /// ```
@@ -284,7 +284,7 @@ impl<T: Scalar> DeviceVec<T> {
         Ok(sort(&self.engine, (self.view(), order))?)
     }
 
-    /// Sorts in place by an order of one's own, as [`DeviceVec::sort_by`] does; equivalent elements keep their order.
+    /// Sorts in place by an order of your own, as [`DeviceVec::sort_by`] does; equivalent elements keep their order.
     ///
     /// # Errors
     /// As for [`DeviceVec::sort`].

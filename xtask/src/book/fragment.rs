@@ -245,7 +245,7 @@ fn counts(arguments: &str, rungs: Option<&str>, json: &str) -> Result<String> {
     let ladder: Ladder = serde_json::from_str(json).with_context(|| format!("rungs ladder {arguments}"))?;
     let mut rows = vec![];
     for step in ladder.results {
-        // A rung that refuses so many elements has no counters.
+        // A rung that refuses this number of elements has no counters.
         let Some(counters) = step.counters else { continue };
         ensure!(step.verified, "{} was wrong", step.rung);
         let cell = |name: &str| -> Result<String> {
@@ -311,7 +311,7 @@ fn grouped(number: u64) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// A cost model beside what was counted, which has to be equal.
+/// A cost model next to what was counted, which has to be equal.
 fn model(rung: &str, values: &cost::Values, formulas: &[String], json: &str) -> Result<String> {
     let counted = counted(json)?;
     let mut rows = vec![];

@@ -35,7 +35,7 @@ pub const fn learned_histogram_shared(bits: u32) -> u32 {
 /// Bytes per thread of spilled registers that are accepted: with more registers fewer blocks run at once.
 const SPILLS: u32 = 32;
 
-/// What a partition goes by: a digit of the numbers of buckets.
+/// What a partition sorts by: a digit of the numbers of buckets.
 #[simt::argument]
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
@@ -49,7 +49,7 @@ pub struct Part {
 
 /// Moves the keys of `input` to `output`, each to where the cursor of its bucket points, as
 /// [`radix_msd_skewed_partition`](crate::buckets::radix_msd_skewed_partition). The table is read through the
-/// first-level cache.
+/// L1 cache.
 #[kernel(max_threads = PARTITION_THREADS, min_blocks = partition_blocks::<W, M>(), max_spills = SPILLS, instances(
     radix_learned_partition: <u32, Plain>,
     radix_learned_partition_mapped: <u32, Mapped>,

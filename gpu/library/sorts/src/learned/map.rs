@@ -105,7 +105,7 @@ pub struct Map<W, T> {
 }
 
 impl<W: Key> Map<W, Global<u32>> {
-    /// The map in memory to `1 << bits` buckets, whose table is read through the first-level cache. Whole warps call
+    /// The map in memory to `1 << bits` buckets, whose table is read through the L1 cache. Whole warps call
     /// it: what is the same for all keys takes no register per thread.
     #[inline(always)]
     #[track_caller]
