@@ -189,7 +189,7 @@ fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<St
     .collect()
 }
 
-/// A ratio of times, two digits behind the point.
+/// A ratio of times, with two decimal places.
 pub(crate) fn times_as_fast(ratio: f64) -> String {
     if ratio < 0.005 { "< 0.01".into() } else { format!("{ratio:.2}") }
 }

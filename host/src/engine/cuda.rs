@@ -57,7 +57,7 @@ const FIRST: i32 = -5;
 pub struct Cuda {
     stream: Strand,
     unconfirmed: Mutex<Unconfirmed>,
-    // After the stream, because fields are dropped in order and the context goes with the last handle.
+    // After the stream, because fields are dropped in order and the context ends with the last handle.
     gpu: Arc<Gpu>,
     /// While the value is dropped.
     current: Option<Current>,

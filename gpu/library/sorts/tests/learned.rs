@@ -62,8 +62,8 @@ const SMOOTH: [Floats; 5] = [
     ("far from zero", |i| 1000.0 + normal(i)),
 ];
 
-/// Floats that a map meets beside those: corner values among others, and an exponential that few values of a sample
-/// reach.
+/// Floats that a map meets in addition to those: corner values among others, and an exponential that few values of a
+/// sample reach.
 const OTHERS: [Floats; 3] = [
     ("corners", |i| match random(i) % 24 {
         0 => f64::NAN,

@@ -1,4 +1,4 @@
-//! What the host launches, and the memory that it needs beside the keys.
+//! What the host launches, and the memory that it needs in addition to the keys.
 
 use super::many::{
     radix_either_many_bucket_sort, radix_either_many_first, radix_either_many_histogram, radix_either_many_second,

@@ -38,7 +38,7 @@ pub const fn learned_histogram_shared(bits: u32) -> u32 {
 /// Bytes per thread of spilled registers that are accepted: with more registers fewer blocks run at once.
 const SPILLS: u32 = 32;
 
-/// What a partition goes by: a digit of the numbers of buckets.
+/// What a partition sorts by: a digit of the numbers of buckets.
 #[simt::argument]
 #[derive(Clone, Copy, Debug)]
 pub struct Part {

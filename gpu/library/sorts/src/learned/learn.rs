@@ -35,8 +35,8 @@ const GROWTH: f32 = 1.05;
 #[cfg(not(target_os = "cuda"))]
 const BLOCK_SAMPLE: u32 = LEARN_THREADS * 4 * SAMPLE_PACKS as u32;
 
-/// From how many keys on there are how many blocks. The more buckets, the more samples it takes to make them
-/// even.
+/// The number of keys from which on there is each number of blocks. The more buckets, the more samples it takes to make
+/// them even.
 #[cfg(not(target_os = "cuda"))]
 const BLOCKS: [(u32, u32); 3] = [(1 << 26, 64), (1 << 22, 32), (0, 8)];
 
