@@ -91,7 +91,7 @@ pub const fn link_words<T>(n: u32) -> u32 {
 }
 
 /// Bytes per thread of spilled registers, as ptxas needs them for compute capability 8.0 and keys of 8 bytes.
-const MAX_SPILLS: u32 = 24;
+const MAX_SPILLS: u32 = 32;
 
 /// Sorts `keys`. `links` are zero. All blocks run at the same time.
 #[kernel(max_threads = BLOCK, min_blocks = 1, max_spills = MAX_SPILLS, instances(
