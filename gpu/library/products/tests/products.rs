@@ -584,8 +584,8 @@ fn one_operand_in_registers() {
     assert_eq!(seen.len(), 2 * 3, "{seen:?}");
 }
 
-/// Operands of `f64` as they are, if both are stored by rows, or both by columns: with edges inside boxes, and more tiles
-/// than blocks. `fp64` multiplies the others, and the small ones.
+/// Operands of `f64` as they are, if both are stored by rows, or both by columns: with edges inside boxes, and more
+/// tiles than blocks. `fp64` multiplies the others, and the small ones.
 #[test]
 fn doubles_as_they_are() {
     let entry = LADDER.get("fp64-hopper").unwrap();

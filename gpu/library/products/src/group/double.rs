@@ -27,8 +27,8 @@ const HELD: usize = 4;
 /// A lane's sums: for each eight rows of the warp's tile, fragments of sixteen columns.
 type Sums<const DOWN: usize> = [[FragmentC64; ALONG]; DOWN];
 
-/// The work of a kernel's blocks: tiles of C of `HIGH` × `WIDE` warps, each with 8·`DOWN` rows, 32 or 64, and 32 columns.
-/// The blocks of a cluster have tiles below each other, and share the boxes of B.
+/// The work of a kernel's blocks: tiles of C of `HIGH` × `WIDE` warps, each with 8·`DOWN` rows, 32 or 64, and 32
+/// columns. The blocks of a cluster have tiles below each other, and share the boxes of B.
 pub struct Doubles<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, const BLOCKS: u32>;
 
 /// What a lane multiplies next: elements of A of four pieces of eight rows, and of B of both of sixteen columns.
