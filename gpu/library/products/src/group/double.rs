@@ -9,7 +9,7 @@ use simt::mma::{self, FragmentA64, FragmentB64, FragmentC64};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Tile};
-use simt::{Shared, cluster, grid, thread, unroll};
+use simt::{Shared, bulk, cluster, grid, thread, unroll};
 
 /// K of a stage: the elements in a row of a box.
 pub const DEPTH: u32 = Tile::<f32>::DEPTH / 2;
@@ -211,8 +211,6 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
                     _ => (),
                 }
             });
-            // All lanes have loaded all that they need of the stage, which may be filled again.
-            warp::sync_warp(FULL);
             Self::give_back(place.stage);
             place = place.next(STAGES);
             steps -= 1;
@@ -240,9 +238,13 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
         (a.elements().cast(), b.elements().cast())
     }
 
-    /// The blocks that fill a stage may do so again. Lanes see it alike.
+    /// The blocks that fill a stage may do so again: all lanes have what they load from it. An arrival alone does not
+    /// wait for loads in flight, and TMA writes by another proxy, which could overtake them: so each lane fences its
+    /// loads before one of them arrives. Lanes see it alike.
     #[inline(always)]
     fn give_back(stage: u32) {
+        bulk::fence();
+        warp::sync_warp(FULL);
         let (empty, lane) = (empty(stage, STAGES), warp::lane_id());
         match BLOCKS {
             1 if lane == 0 => empty.arrive(),
