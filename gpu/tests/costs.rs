@@ -952,6 +952,23 @@ fn products_in_f64() {
     assert_eq!(launch.written, 8 * u64::from(m * n));
 }
 
+/// The same from boxes: a whole tile for each multiprocessor.
+#[test]
+fn products_in_f64_from_boxes() {
+    use rungs_kernels::products::fp64_hopper::{COLUMNS, ROWS, launches::RUNG};
+    states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles.");
+    let bytes = "Copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory.";
+    states(&RUNG.rung, &format!("{bytes} One barrier per block; one launch."));
+    let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 50);
+    let mut cost = cost_of_product_of(&RUNG, (m, n, k), 1f64, f64::from);
+    let product = cost.launches.pop().unwrap();
+    assert_eq!((product.kernel, product.blocks), ("product_fp64_hopper", MULTIPROCESSORS));
+    product.has_barriers(1);
+    assert_eq!(product.read, 8 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS))));
+    assert_eq!(product.written, 8 * u64::from(m * n));
+    assert!(cost.launches.is_empty());
+}
+
 /// Two rows of tiles and three columns, the last of each not full. They are two for each SM, and small ones
 /// would be more than three, so that `three-tf32` does not take those.
 #[test]

@@ -155,6 +155,16 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("matmul", &["producer-consumer"], &[product(300, 140, 20), product(600, 260, 12).schedules(4)]),
     // Both sizes of tiles.
     ("matmul", &["fp64"], &[product(512, 512, 20).typed(Dtype::F64), product(90, 70, 60).typed(Dtype::F64)]),
+    // Both widths of tiles, and more tiles than blocks.
+    (
+        "matmul",
+        &["fp64-hopper"],
+        &[
+            product(250, 120, 50).typed(Dtype::F64),
+            product(250, 250, 34).typed(Dtype::F64).schedules(4),
+            product(510, 250, 18).typed(Dtype::F64).schedules(2),
+        ],
+    ),
     ("matmul", &["tensor-double"], &[product(150, 140, 60).typed(Dtype::F64)]),
     ("matmul", &["tensor-mma"], &[product(150, 140, 60)]),
     (

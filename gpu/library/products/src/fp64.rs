@@ -204,7 +204,7 @@ fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
 impl Matrix<f64> {
     /// Whether rows are contiguous and each second element of a row begins two that are one access.
     #[inline(always)]
-    fn has_pairs(self) -> bool {
+    pub(super) fn has_pairs(self) -> bool {
         let aligned = (self.data.as_ptr() as usize).is_multiple_of(16);
         aligned && self.column_step == 1 && self.row_step.is_multiple_of(2)
     }
@@ -214,7 +214,7 @@ impl Output<f64> {
     /// [`Output::set`] for two elements of a row from (`row`, `column`) on, an even number: by one access if C
     /// `has_pairs` and both are inside.
     #[inline(always)]
-    fn set_2(self, row: u32, column: u32, sums: [f64; 2], has_pairs: bool) {
+    pub(super) fn set_2(self, row: u32, column: u32, sums: [f64; 2], has_pairs: bool) {
         let c = self.matrix;
         if has_pairs && row < c.rows && column + 2 <= c.columns {
             let at = c.place(row, column) / 2;

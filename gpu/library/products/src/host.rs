@@ -95,6 +95,7 @@ pub static LADDER: Ladder<Matmul> = Ladder {
     rungs: &[
         &any_type::launches::RUNG,
         &fp64::launches::RUNG,
+        &fp64_hopper::launches::RUNG,
         &fp32::launches::RUNG,
         &fp32_hopper::launches::RUNG,
         &tf32::launches::RUNG,

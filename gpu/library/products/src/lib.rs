@@ -22,6 +22,8 @@ pub mod fp32;
 pub mod fp32_hopper;
 pub mod fp64;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod fp64_hopper;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod fp8;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod group;

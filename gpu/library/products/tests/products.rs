@@ -201,8 +201,8 @@ fn types() {
         });
         rungs.map(|entry| entry.rung.name).collect()
     }
-    assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 3);
-    assert_eq!(takes::<f64>(), ["any-type", "fp64"]);
+    assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 4);
+    assert_eq!(takes::<f64>(), ["any-type", "fp64", "fp64-hopper"]);
     assert_eq!((takes::<bf16>(), takes::<f16>()), (HALF.to_vec(), HALF.to_vec()));
 }
 
@@ -584,6 +584,59 @@ fn one_operand_in_registers() {
     assert_eq!(seen.len(), 2 * 3, "{seen:?}");
 }
 
+/// Operands of `f64` as they are, if both are stored by rows, or both by columns: with edges inside boxes, and more
+/// tiles than blocks. `fp64` multiplies the others, and the small ones.
+#[test]
+fn doubles_as_they_are() {
+    let entry = LADDER.get("fp64-hopper").unwrap();
+    let mut seen = BTreeSet::new();
+    let forms = [[false, false], [false, true], [true, false], [true, true]];
+    for (multiprocessors, m, n, k, forms) in [
+        (1, 2, 2, 2, &forms[..]),
+        (1, 128, 128, 2, &forms),
+        (1, 126, 128, 16, &forms),
+        (2, 250, 250, 34, &forms),
+        (2, 254, 382, 98, &forms[..1]),
+        (1, 128, 190, 130, &forms[..1]),
+    ] {
+        for &transposed in forms {
+            let mut check = |case: Case| {
+                let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+                check_of::<f64>(entry, &gpu, case);
+                let by_boxes = transposed[0] == transposed[1] && m * n > 4 && case.offset[0] != 1;
+                let is_ours = |name: &str| name.starts_with("product_fp64_hopper");
+                assert!(gpu.launched.borrow().iter().all(|name| is_ours(name) == by_boxes), "{case:?}");
+                seen.extend(gpu.launched.take().into_iter().filter(|name| is_ours(name)));
+            };
+            let case = Case { transposed, ..Case::new(m, n, k) };
+            check(case);
+            check(Case { batch: 2, gap: [2, 4, 6], offset: [2, 4, 16], alpha: 0.5, ..case });
+            check(Case { beta: -1.0, gap: [0, 2, 3], batch: 2, offset: [0, 0, 1], ..case });
+            check(Case { offset: [1, 0, 0], ..case });
+        }
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
+}
+
+/// Loads of fragments of `f64` are free of bank conflicts.
+#[test]
+fn doubles_are_in_different_banks() {
+    let gpu: &dyn Launcher = &with_multiprocessors(1);
+    let (m, n, k) = (128, 128, 64);
+    let [a, b, c] = [m * k, k * n, m * n].map(|n| gpu.zeros::<f64>(n).unwrap());
+    let (a, b) = (Matrix::new(a.view(), m, k, k), Matrix::new(b.view(), k, n, n));
+    let product = Product::new(a, b, Matrix::new(c.view(), m, n, n));
+    let mut multiplier = LADDER.get("fp64-hopper").unwrap().multiplier(gpu, SMALL).unwrap();
+    let (result, counted) = statistics(|| multiplier.run(gpu, product));
+    result.unwrap();
+    let [launch] = &counted.launches[..] else { panic!("{} launches", counted.launches.len()) };
+    assert_eq!(launch.kernel, "product_fp64_hopper");
+    let loads = launch.lines.iter().filter(|line| line.instruction == Instruction::SharedLoad);
+    let all = loads.map(|line| (line.counts.requests, line.counts.conflicts()));
+    // Eight warps load eight fragments of A, of two packs, and two of B, of four, for each 16 k.
+    assert_eq!(all.fold((0, 0), |x, y| (x.0 + y.0, x.1 + y.1)), (u64::from(8 * k / 16 * 24), 0));
+}
+
 /// A thread's loads of an operand and its stores to boxes of C are free of bank conflicts.
 #[test]
 fn elements_in_registers_are_in_different_banks() {
@@ -633,6 +686,27 @@ fn products_overlap() {
         assert!(checked.report.is_clean(), "{}", checked.report);
         assert_eq!(checked.report.launches, 2 * 4);
     }
+}
+
+/// The same in `f64`, with more tiles than blocks, so that the ring goes from one tile to the next.
+#[test]
+fn products_of_doubles_overlap() {
+    let (m, n, k) = (126, 250, 18);
+    let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
+        let noting = Noting { gpu: with_multiprocessors(1), launched: RefCell::default() };
+        let on: &dyn Launcher = &noting;
+        let [a, b, c, other] = [m * k, k * n, m * n, m * n].map(|n| on.zeros::<f64>(n).unwrap());
+        let mut multiplier = LADDER.get("fp64-hopper").unwrap().multiplier(on, SMALL).unwrap();
+        for c in [&c, &other, &c] {
+            let (a, b) = (Matrix::new(a.view(), m, k, k), Matrix::new(b.view(), k, n, n));
+            multiplier.run(on, Product::new(a, b, Matrix::new(c.view(), m, n, n))).unwrap();
+        }
+        drop(multiplier);
+        let launched = noting.launched.borrow();
+        assert!(launched.iter().all(|name| name.starts_with("product_fp64_hopper")), "{launched:?}");
+    });
+    assert!(checked.report.is_clean(), "{}", checked.report);
+    assert_eq!(checked.report.launches, 2 * 3);
 }
 
 /// The same with one operand in registers, whichever it is: C by boxes, and by the threads.

@@ -423,8 +423,8 @@ mod tests {
                 .map(|rung| rung.name)
                 .collect()
         };
-        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 7);
-        assert_eq!(takes(Dtype::F64), ["tensor-double", "any-type", "fp64"]);
+        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 8);
+        assert_eq!(takes(Dtype::F64), ["tensor-double", "any-type", "fp64", "fp64-hopper"]);
         assert_eq!(takes(Dtype::F16), ["packed", "half-hopper", "half-cluster"]);
         let course = ["tensor-group", "tensor-map", "tensor-cluster"];
         assert_eq!(takes(Dtype::Bf16), [&course[..], &["packed", "half-hopper", "half-cluster"]].concat());

@@ -193,7 +193,7 @@ pub fn launches<T: Packed>(
 }
 
 /// The view of a matrix of the batch.
-fn start<T: Scalar>(of: &View<T>, apart: u32, number: u32) -> Global<T> {
+pub fn start<T: Scalar>(of: &View<T>, apart: u32, number: u32) -> Global<T> {
     let first = number.wrapping_mul(apart).min(of.data.len());
     of.data.slice(first, of.data.len() - first)
 }

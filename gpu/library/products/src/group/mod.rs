@@ -1,6 +1,7 @@
 //! A product on the tensor cores by warpgroups, from tiles in shared memory: what its rungs share. They
 //! differ in the parts that an element of A or B has, and so in how many products one product takes.
 
+pub(super) mod double;
 pub(super) mod eight;
 mod eight_put;
 pub(super) mod held;

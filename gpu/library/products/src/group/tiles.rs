@@ -1,6 +1,6 @@
 //! The distribution of C's tiles over blocks.
 
-use super::super::{Shape, divide, in_groups};
+use super::super::{Real, Shape, divide, in_groups};
 use super::ROWS;
 use simt::warp::{self, FULL};
 use simt::{cluster, thread};
@@ -37,7 +37,7 @@ pub(super) struct At {
 /// How many tiles of C there are along m and along n without narrow ones, and how many narrow ones: `rows` and
 /// `columns` are those of a tile.
 #[inline(always)]
-pub(super) fn count(shape: &Shape, rows: u32, columns: u32, has_narrow: bool) -> (u32, u32, u32) {
+pub(super) fn count<R: Real>(shape: &Shape<R>, rows: u32, columns: u32, has_narrow: bool) -> (u32, u32, u32) {
     let (down, rest) = (shape.m.div_ceil(rows), shape.n % columns);
     if has_narrow && rest > 0 && rest <= NARROW {
         (down, shape.n / columns, down)
@@ -69,7 +69,12 @@ impl Tiles {
 
     /// The tiles of a block in a cluster of the given size, if a tile has `own` rows.
     #[inline(always)]
-    pub(super) fn of_cluster<const BLOCKS: u32>(shape: &Shape, own: u32, columns: u32, has_narrow: bool) -> Self {
+    pub(super) fn of_cluster<const BLOCKS: u32>(
+        shape: &Shape<impl Real>,
+        own: u32,
+        columns: u32,
+        has_narrow: bool,
+    ) -> Self {
         let rows = BLOCKS * own;
         let (down, along, narrow) = count(shape, rows, columns, has_narrow);
         let (next, step) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
