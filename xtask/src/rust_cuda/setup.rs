@@ -175,8 +175,10 @@ pub fn setup(args: &Args, dry_run: bool) -> Result<()> {
         steps.iter().for_each(|step| println!("  {}", step.describe(cores)));
     }
     // Before the first step, which takes minutes.
-    if steps.contains(&Step::Llvm7) {
-        check_source(args)?;
+    if steps.contains(&Step::Llvm7)
+        && let Some(missing) = source_missing(args, dry_run)?
+    {
+        println!("  the source of LLVM 7 is missing: {missing}");
     }
     if dry_run || steps.is_empty() {
         return Ok(());
@@ -233,6 +235,14 @@ fn link(to: &Path, from: &Path) -> Result<()> {
     return std::os::unix::fs::symlink(to, from).with_context(|| format!("{} cannot be made", from.display()));
     #[cfg(not(unix))]
     bail!("link {} to {} by hand", from.display(), to.display())
+}
+
+/// Why the archive of LLVM 7 cannot be used, for a plan; fails with that if the steps are to be taken.
+fn source_missing(args: &Args, dry_run: bool) -> Result<Option<String>> {
+    match check_source(args) {
+        Err(why) if dry_run => Ok(Some(format!("{why:#}"))),
+        checked => checked.map(|()| None),
+    }
 }
 
 /// Fails unless the archive of LLVM 7 is there and has the hash.
@@ -316,6 +326,15 @@ mod tests {
             for part in parts(llvm, None) {
                 assert_eq!(steps(&[part.name], llvm).len(), 1, "{}", part.name);
             }
+        }
+    }
+
+    #[test]
+    fn a_plan_names_a_missing_source_and_does_not_fail() {
+        for (words, said) in [("", SOURCE), ("--llvm-source no/such.tar.xz", "no/such.tar.xz")] {
+            let args = parse(words).unwrap();
+            assert!(source_missing(&args, true).unwrap().is_some_and(|missing| missing.contains(said)));
+            assert!(source_missing(&args, false).unwrap_err().to_string().contains(said));
         }
     }
 
