@@ -137,8 +137,8 @@ impl<V: Total + Ord> PairShare<V> {
     }
 }
 
-/// What is wrong with keys and values that were moved together, by their shares and those of the input: other pairs, or,
-/// of values that are places, another order of equal keys than before. The index is that of the share.
+/// What is wrong with keys and values that were moved together, by their shares and those of the input: other pairs,
+/// or, of values that are places, another order of equal keys than before. The index is that of the share.
 pub fn pairs<V: Total + Ord>(got: &[PairShare<V>], want: &[PairShare<V>], are_places: bool) -> Option<Difference> {
     let sum = |shares: &[PairShare<V>]| shares.iter().fold(0, |sum: u64, share| sum.wrapping_add(share.checksum));
     let [left, right] = [sum(got), sum(want)].map(|sum| format!("checksum {sum:x} of pairs"));

@@ -80,8 +80,8 @@ pub(super) unsafe fn look_at_pack<R>(
     result
 }
 
-/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted, no spin is searched for
-/// in it, and a check judges it by `judge`.
+/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted, no spin is searched
+/// for in it, and a check judges it by `judge`.
 ///
 /// # Safety
 /// As for [`look_at_pack`].

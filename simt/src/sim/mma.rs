@@ -3,7 +3,7 @@
 //! A tensor core adds its products in an order and with a precision that are not published. Here the sum is made in
 //! double precision, which holds every product exactly, and rounded towards zero once.
 
-use super::wgmma::Decoded;
+use super::decoded::{Decoded, towards_zero};
 use crate::mma::{HALF, SEEN};
 use std::cell::{Cell, RefCell};
 
@@ -81,10 +81,4 @@ pub(super) fn round(x: f32) -> u32 {
         _ if x.is_infinite() => x.to_bits(),
         _ => (x.to_bits() + HALF) & SEEN,
     }
-}
-
-/// The `f32` next to `x` towards zero.
-pub(super) fn towards_zero(x: f64) -> f32 {
-    let nearest = x as f32;
-    if f64::from(nearest).abs() > x.abs() { f32::from_bits(nearest.to_bits() - 1) } else { nearest }
 }

@@ -29,6 +29,7 @@ mod check;
 mod checked;
 mod cluster;
 mod collective;
+mod decoded;
 mod error;
 mod finding;
 mod launch;

@@ -80,8 +80,8 @@ impl Llvm {
     }
 }
 
-/// The folder in which `xtask setup` builds LLVM 7 and keeps it. It is outside of cargo's target folder: the build takes
-/// long, and serves every clone.
+/// The folder in which `xtask setup` builds LLVM 7 and keeps it. It is outside of cargo's target folder: the build
+/// takes long, and serves every clone.
 pub fn llvm_7_folder() -> Option<PathBuf> {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     Some(cache.or_else(|| Some(env::home_dir()?.join(".cache")))?.join("rungs/llvm-7"))

@@ -15,8 +15,8 @@ use std::{fs, num::NonZero};
 /// Time limit for rustup, which downloads some hundred megabytes.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(900);
 
-/// The packages by which Debian and its relatives have LLVM 19, and what its libraries are linked with: Polly, too, which
-/// `llvm-config` names among them.
+/// The packages by which Debian and its relatives have LLVM 19, and what its libraries are linked with: Polly, too,
+/// which `llvm-config` names among them.
 const LLVM_19: &[&str] = &["llvm-19-dev", "libpolly-19-dev", "zlib1g-dev", "libzstd-dev"];
 
 /// What compiles and links the code generator.

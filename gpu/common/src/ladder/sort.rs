@@ -86,8 +86,8 @@ pub struct Sort {
     pub wide: Option<&'static dyn Runs<Keys<u64>>>,
     /// Keys of 32 bits with values of 32 bits, if the rung sorts them. Equal keys keep their order.
     pub pairs: Option<&'static dyn Runs<Pairs>>,
-    /// Keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown), the weak order that is measured, if the rung sorts
-    /// stably by any order. These functions do not look at [`Keys::order`].
+    /// Keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown), the weak order that is measured, if the rung
+    /// sorts stably by any order. These functions do not look at [`Keys::order`].
     pub low_half: Option<&'static dyn Runs<Keys<u32>>>,
 }
 

@@ -17,8 +17,8 @@
 //! **Bottleneck.** Memory: a read of each key and a write of each rare one; a write of each key that is filled in. A
 //! block counts in shared memory, where the hardware adds the ones of equal keys of a warp together.
 //!
-//! **Order.** Rare keys are collected in any order, because they are sorted next. A warp's places are those that it asks
-//! the block for, and the block asks the grid once per tile.
+//! **Order.** Rare keys are collected in any order, because they are sorted next. A warp's places are those that it
+//! asks the block for, and the block asks the grid once per tile.
 
 use rungs_common::aligned::Aligned;
 use rungs_common::keys::Word;
@@ -91,8 +91,8 @@ pub struct Sift<W> {
     pub keys: Global<W>,
     /// Their order.
     pub order: u32,
-    /// [`TABLE`] words: one for each slot, the first of the window, and the multiplier that gives each key of the table its
-    /// slot. Slots that no key has hold some word of the window, or a key of another slot.
+    /// [`TABLE`] words: one for each slot, the first of the window, and the multiplier that gives each key of the table
+    /// its slot. Slots that no key has hold some word of the window, or a key of another slot.
     pub table: Global<W>,
     /// [`COUNTERS`] words and one, which are zero before.
     pub counts: Global<u32>,

@@ -3,8 +3,8 @@
 //! Many equal keys, as a list of words with their numbers: that is what changes places in a sort over several GPUs, in
 //! place of the keys. A list is sorted by word.
 //!
-//! [`exchange_interleave`] merges lists that came from several GPUs. One thread per run searches all other lists for the
-//! runs that come before its own: neighbours search for neighbouring words, so a warp reads the same few sectors.
+//! [`exchange_interleave`] merges lists that came from several GPUs. One thread per run searches all other lists for
+//! the runs that come before its own: neighbours search for neighbouring words, so a warp reads the same few sectors.
 //!
 //! **Bottleneck.** Latency: log₂ n loads, each of which waits for the one before, for each list.
 

@@ -12,12 +12,12 @@
 //! gives the same ones ([`simt::warpgroup`]).
 //!
 //! **Bottleneck.** The tensor cores. Two warpgroups share them, and each must have its products in the queue before the
-//! other's end. So the loop has nothing between two `wgmma`: stage, addresses and descriptors are the same for a warp, and
-//! ptxas keeps them in uniform registers if it can see that. A tile of C takes at most as long as the other warpgroup
-//! can go on alone, four steps: it leaves by TMA. Stores of `f32` from registers took 16,000 of 180,000 cycles at 4096³.
-//! On an H200, over the fastest of cuBLASLt's proposals at 2048³, 4096³, 8192³ and 4000 × 4104 × 4064: C of `bf16` 1.01,
-//! 0.99, 0.99 and 0.96, promoted 1.07, 1.01, 0.98 and 1.01; C of `f32` 0.97, 0.94, 0.94 and 0.93, promoted 1.05, 0.94,
-//! 0.92 and 0.97. At 1024³ all are ahead, by 1.3 to 1.5.
+//! other's end. So the loop has nothing between two `wgmma`: stage, addresses and descriptors are the same for a warp,
+//! and ptxas keeps them in uniform registers if it can see that. A tile of C takes at most as long as the other
+//! warpgroup can go on alone, four steps: it leaves by TMA. Stores of `f32` from registers took 16,000 of 180,000
+//! cycles at 4096³. On an H200, over the fastest of cuBLASLt's proposals at 2048³, 4096³, 8192³ and 4000 × 4104 × 4064:
+//! C of `bf16` 1.01, 0.99, 0.99 and 0.96, promoted 1.07, 1.01, 0.98 and 1.01; C of `f32` 0.97, 0.94, 0.94 and 0.93,
+//! promoted 1.05, 0.94, 0.92 and 0.97. At 1024³ all are ahead, by 1.3 to 1.5.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to
 //! shared memory. Promoted sums add one `fma` per element of C and K step. One launch.
@@ -249,8 +249,8 @@ pub mod launches {
         Small,
     }
 
-    /// The kernels' tiles, and the time that a column of them takes, as a multiple of the widest's. The ways of adding up
-    /// do not differ in size.
+    /// The kernels' tiles, and the time that a column of them takes, as a multiple of the widest's. The ways of adding
+    /// up do not differ in size.
     const KINDS: [(Width, Sizing, f64); 3] = [
         (Width::Pair, Pair::<Promoted>::SIZING, 1.0),
         (Width::Middle, Middle::<Promoted>::SIZING, 1.03),

@@ -96,8 +96,8 @@ struct Case {
     rungs: Vec<&'static Rung>,
 }
 
-/// Measures all cases and reports progress to `tell`. If an error ends the measurement, it is returned together with the
-/// report of the cases before.
+/// Measures all cases and reports progress to `tell`. If an error ends the measurement, it is returned together with
+/// the report of the cases before.
 ///
 /// # Errors
 /// [`Error::Usage`] if no rung takes the options; [`Error::OutOfMemory`] or [`Error::Cuda`] if the bandwidth of the

@@ -41,8 +41,8 @@ pub(super) fn arguments() -> [Arg; 3] {
             .long("gpus")
             .value_name("N")
             .help(
-                "On this number of GPUs together, or simulators with --device sim; under torchrun, mpirun or srun on those of \
-                 all processes",
+                "On this number of GPUs together, or simulators with --device sim; under torchrun, mpirun or srun on \
+                 those of all processes",
             )
             .value_parser(value_parser!(u16).range(1..)),
         Arg::new("transport")

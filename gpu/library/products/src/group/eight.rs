@@ -4,7 +4,7 @@
 use super::super::{Output, Shape};
 #[cfg(not(target_os = "cuda"))]
 use super::mapped::STORED;
-use super::mapped::{Mapped, Role, Written};
+use super::mapped::{Role, Written};
 #[cfg(not(target_os = "cuda"))]
 use super::mapped_host::Tiling;
 use super::ring::full;
@@ -14,19 +14,16 @@ use core::marker::PhantomData;
 use rungs_common::ring::Place;
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
-use simt::warpgroup::{Along, Sums, Tile, multiply_add_scaled};
+use simt::warpgroup::{Sums, Tile, multiply_add_scaled};
 use simt::{Eight, Global, bulk, thread};
 
+use super::eight_put::Loads;
 pub use super::eight_put::OfC;
 
 /// K of a step: a factor belongs to the sums of so many products.
 pub const DEPTH: u32 = Tile::<simt::F8E4M3>::DEPTH;
 /// Columns of B that have one factor per K step.
 pub const COLUMNS_SCALED: u32 = 128;
-
-/// What fills the ring for elements of C of type `C`, and has boxes of C written.
-pub(super) type Loads<C, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> =
-    Mapped<C, Along, Along, SUMS, STAGES, BLOCKS>;
 
 /// How products are added up.
 pub trait Adds: Copy {

@@ -1,14 +1,18 @@
-//! What becomes of the sums of [`Eights`](super::eight::Eights): C of `bf16` or `f32`, as boxes by TMA where it takes C.
+//! What becomes of the sums of [`Eights`](super::eight::Eights): C of `bf16` or `f32`, as boxes by TMA where it takes
+//! them.
 
 use super::super::Output;
 use super::Packed;
-use super::eight::Loads;
-use super::mapped::{BOX, BOXES, STORED};
+use super::mapped::{BOX, BOXES, Mapped, STORED};
 use super::mapped_store::each;
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
-use simt::warpgroup::Tile;
+use simt::warpgroup::{Along, Tile};
 use simt::{bf16, bulk, four, opaque, thread, unroll};
+
+/// What fills the ring for elements of C of type `C`, and has boxes of C written.
+pub(super) type Loads<C, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> =
+    Mapped<C, Along, Along, SUMS, STAGES, BLOCKS>;
 
 /// A type of elements of C.
 pub trait OfC: Packed {

@@ -97,7 +97,8 @@ impl Tiles {
 
     /// [`Tiles::next`], for all lanes of a warp. What a shuffle of one lane's value decides, ptxas knows to be the same
     /// for the warp, and then keeps the stage and the descriptors in uniform registers. Otherwise four values move from
-    /// one kind of registers to the other between two products of `wgmma`. (So they do if the places are shuffled, too.)
+    /// one kind of registers to the other between two products of `wgmma`. (So they do if the places are shuffled,
+    /// too.)
     #[inline(always)]
     pub(super) fn next_alike(&mut self) -> Option<At> {
         let (kind, at) = match self.next() {

@@ -135,8 +135,8 @@ pub fn sort(on: &dyn Launcher, keys: Keys<u32>, memory: &mut Memory) -> Result {
 pub enum Wide {
     /// The keys fit a block.
     OneBlock,
-    /// The device chooses buckets by bits or by a map.
-    Many(many_launches::Sorter<u64>),
+    /// The device chooses buckets by bits or by a map; floats go by a map, if there is one.
+    Many(many_launches::Sorter<u64>, Option<learned::Workspace>),
     /// Fewer keys, or still more: floats by a map, if there is one, others by their bits.
     Skewed(msd_skewed::Scratched<u64>, Option<learned::Workspace>),
 }

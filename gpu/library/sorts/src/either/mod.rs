@@ -24,8 +24,8 @@
 //! was counted. The split goes on until no bit is left, so the launch that tallies is not needed. For more than 2²⁵
 //! keys, and for keys of 64 bits, there is no LSD sort: it would take longer than to split and to tally.
 //!
-//! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. Where there is no
-//! choice of a map (2²⁰ to 2²¹ floats of either width, and from 2²⁷ on) the launches are those of `learned`.
+//! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. From 2²⁰ floats of
+//! either width on, the launches are those of `learned`: the device's choice of a map takes a quarter longer for them.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! chosen.
