@@ -36,6 +36,12 @@ pub struct Member {
 }
 
 impl Member {
+    /// Its folder, from the root.
+    #[cfg(test)]
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
     /// `odd-even` in gpu/odd_even: the name of its family, if it is a family's package.
     pub fn family(&self) -> Option<String> {
         let name = self.folder.strip_prefix("gpu/")?;

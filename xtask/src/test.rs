@@ -284,6 +284,7 @@ fn all_tests() -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::{Path, PathBuf};
 
     fn named(args: Args) -> Vec<&'static str> {
         select(&args).unwrap().iter().map(|step| step.name).collect()
@@ -378,5 +379,45 @@ mod tests {
     fn the_tests_check_under_all_schedules() {
         let tests = all_tests();
         assert!(tests.get_envs().any(|(name, value)| name == test_rung::SCHEDULES && value.is_none()));
+    }
+
+    /// The files of sources below a folder.
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// Where a package's sources hold no test, its manifest says so, and cargo compiles and links it once less. A test
+    /// that is written there later would be run by nobody. Of a package with a library and a program the program alone
+    /// may say it: it is one file then.
+    #[test]
+    fn what_is_compiled_for_no_tests_has_none() {
+        let (mut untested, mut wrong) = (0, vec![]);
+        for member in families::members().unwrap() {
+            let folder = project::root().join(member.folder());
+            let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+            for table in manifest.split("\n[").filter(|table| table.contains("\ntest = false")) {
+                let mut files = vec![];
+                match table.split(']').next() {
+                    Some("lib") => sources(&folder.join("src"), &mut files),
+                    Some("[bin") => files.push(folder.join("src/main.rs")),
+                    _ => continue,
+                }
+                assert!(!files.is_empty(), "{}", member.name);
+                untested += 1;
+                wrong.extend(files.into_iter().filter(|path| {
+                    let text = fs::read_to_string(path).unwrap();
+                    text.contains(concat!("#[", "test]")) || text.contains(concat!("cfg(", "test"))
+                }));
+            }
+        }
+        assert!(wrong.is_empty(), "these tests are not run, as `test = false` in the manifest says: {wrong:?}");
+        assert!(untested > 20, "{untested}");
     }
 }
