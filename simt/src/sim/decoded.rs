@@ -75,9 +75,9 @@ const KEPT: i32 = 13;
 
 /// A sum and the products of two rows of elements of 8 bits. The products and the sum are shifted to the largest
 /// exponent among them, and cut off [`KEPT`] bits behind the point; the result has as many. NVIDIA does not say so: the
-/// model gives the errors that we measured on an H100 for k from 128 to 8192, of normal numbers and of numbers in [0, 1),
-/// with 13 bits and not with 12 or 14. How many products the hardware aligns at once (32 here) does not show in these
-/// errors.
+/// model gives the errors that we measured on an H100 for k from 128 to 8192, of normal numbers and of numbers in [0,
+/// 1), with 13 bits and not with 12 or 14. How many products the hardware aligns at once (32 here) does not show in
+/// these errors.
 fn add_aligned(sum: f32, a: &[f64], b: &[f64]) -> f32 {
     let terms = || a.iter().zip(b);
     let total = f64::from(sum) + terms().map(|(a, b)| a * b).sum::<f64>();

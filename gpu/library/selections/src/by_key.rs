@@ -288,13 +288,6 @@ fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
     }
 }
 
-/// The kernels here that no row has, for the list of kernels that belong to no rung.
-#[cfg(not(target_os = "cuda"))]
-pub const KERNELS: &[&[&str]] = {
-    use simt::Instances;
-    &[<scan_by_key as Instances>::NAMES, <crate::look_ahead::runs::scan_by_key_look_ahead as Instances>::NAMES]
-};
-
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! The rows of the ladders: lengths of runs, and sums of words by key.

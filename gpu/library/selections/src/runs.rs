@@ -7,8 +7,11 @@ use crate::look_ahead::runs::*;
 use crate::pass::{Either, Pass, place_of};
 use rungs_common::operator::{Max, Min, Operation, Operator, Sum};
 use simt::launcher::{Launcher, Result};
-use simt::{Geometry, Global, Kernel, Scalar};
+use simt::{Geometry, Global, Instances, Kernel, Scalar};
 use std::marker::PhantomData;
+
+/// The kernels of runs that no row has, for the list of kernels that belong to no rung.
+pub const KERNELS: &[&[&str]] = &[<scan_by_key as Instances>::NAMES, <scan_by_key_look_ahead as Instances>::NAMES];
 
 /// Keys in runs, and where what is made of them goes. The outputs have room for all keys, and share nothing with the
 /// inputs.

@@ -73,7 +73,7 @@ pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("sorts keys by their low halves", kernels::sorts::by_order::merge_by_low_half::Kernels::NAMES),
     ("selects and partitions by flags", kernels::selections::kernels::KERNELS),
     ("merges, searches, counts in bins, scatters and fills", kernels::ordered::KERNELS),
-    ("scans runs of equal keys", kernels::selections::by_key::KERNELS),
+    ("scans runs of equal keys", kernels::selections::runs::KERNELS),
     ("multiplies all elements, and finds extremes", kernels::selections::reduce::KERNELS),
     ("composes affine maps of f32", kernels::selections::operators::compose_f32::Kernels::NAMES),
     ("composes affine maps of u32", kernels::selections::operators::compose_u32::Kernels::NAMES),

@@ -8,7 +8,7 @@ use crate::registers::add_outer;
 use rungs_common::ring::Place;
 use simt::atomic::{Order, Scope};
 use simt::warp::{self, FULL};
-use simt::{thread, unroll};
+use simt::{bulk, thread, unroll};
 
 /// Rows and columns of C per thread.
 pub(super) const DOWN: usize = 8;
@@ -86,7 +86,10 @@ impl<const GROUPS: u32> Walk<GROUPS> {
             full(next.stage).wait(next.parity);
             unroll::<{ DEPTH as usize - 1 }>(|e| pair = Self::step(place.stage, e as u32 + 1, row, column, pair, sums));
             pair = Self::step(next.stage, 0, row, column, pair, sums);
-            warp::sync_warp(FULL); // all lanes have loaded what they need of the stage before it is filled again
+            // All lanes have loaded what they need of the stage before it is filled again. TMA fills it, by another
+            // proxy: an arrival alone would not wait for loads in flight.
+            bulk::fence();
+            warp::sync_warp(FULL);
             if warp::lane_id() == 0 {
                 empty(place.stage).arrive();
             }
