@@ -8,6 +8,7 @@ use rungs::vec::moves::Number;
 use rungs::vec::ordered::OrderedWord;
 use rungs::vec::places::PlaceWord;
 use rungs::vec::sorts::SortKey;
+use rungs::vec::top_k::TopWord;
 use rungs::{Error, Operation};
 use rungs_kernels::ordered::{bins, merge};
 use simt::{Scalar, bf16, f16};
@@ -163,7 +164,7 @@ fn places_of_needles() {
     check_bounds::<f64>();
 }
 
-fn check_small_keys<T: SortKey<Word: PlaceWord>>(word: fn(T) -> u16) {
+fn check_small_keys<T: SortKey<Word: PlaceWord + TopWord>>(word: fn(T) -> u16) {
     let engine = engine();
     for n in sizes(&engine) {
         let keys: Vec<T> =
@@ -173,6 +174,16 @@ fn check_small_keys<T: SortKey<Word: PlaceWord>>(word: fn(T) -> u16) {
         let words = |vec: &DeviceVec<T>| -> Vec<u16> { vec.to_vec().unwrap().into_iter().map(word).collect() };
         let mut vec = DeviceVec::from_slice(&engine, &keys).unwrap();
         check_small_pairs(&vec, word);
+        // None, some, so many that the sampled filter gives way, all.
+        for k in [0, 1.min(n), n / 16, n / 2, n] {
+            let what = format!("{k} of {n} keys of {} bytes", size_of::<T>());
+            let largest: Vec<u16> = want.iter().rev().take(k).copied().collect();
+            assert!(words(&vec.top_k(k).unwrap()) == largest, "the largest {what}");
+            assert!(words(&vec.bottom_k(k).unwrap()) == want[..k], "the smallest {what}");
+            if k > 0 {
+                assert!(word(vec.nth_element(k - 1).unwrap()) == want[k - 1], "the last of the smallest {what}");
+            }
+        }
         vec.sort().unwrap();
         assert!(words(&vec) == want, "{n} keys of {} bytes", size_of::<T>());
         vec.sort_descending().unwrap();

@@ -73,15 +73,23 @@ where
     Ok(words)
 }
 
+/// The inverse: writes the keys of `words`, of which there are as many.
+pub(super) fn narrowed<W: Scalar>(on: &Engine, words: Global<u32>, keys: Global<W>) -> Result<()>
+where
+    small_narrow<W>: Kernel<Args = (Global<u32>, Global<W>)>,
+{
+    let geometry = Geometry::linear(transform::grid(keys.len()), transform::BLOCK);
+    on.launch(small_narrow::<W>::default(), geometry, (words, keys))
+}
+
 macro_rules! small {
     ($($W:ty),*) => {$(
         impl SortWord for $W {
             /// As words of 32 bits, see [`rungs_kernels::ordered::small`].
             fn sort(on: &Engine, keys: Global<$W>, order: u32) -> Result<()> {
                 let words = widened(on, keys)?;
-                let geometry = Geometry::linear(transform::grid(keys.len()), transform::BLOCK);
                 u32::sort(on, words.view(), order)?;
-                on.launch(small_narrow::<$W>::default(), geometry, (words.view(), keys))
+                narrowed(on, words.view(), keys)
             }
         }
     )*};
