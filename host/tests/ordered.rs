@@ -6,7 +6,9 @@ use rungs::vec::DeviceVec;
 use rungs::vec::histogram::{BinWord, Divide, MAX_BINS, Outside};
 use rungs::vec::moves::Number;
 use rungs::vec::ordered::OrderedWord;
+use rungs::vec::places::PlaceWord;
 use rungs::vec::sorts::SortKey;
+use rungs::vec::top_k::TopWord;
 use rungs::{Error, Operation};
 use rungs_kernels::ordered::{bins, merge};
 use simt::{Scalar, bf16, f16};
@@ -162,7 +164,7 @@ fn places_of_needles() {
     check_bounds::<f64>();
 }
 
-fn check_small_keys<T: SortKey>(word: fn(T) -> u16) {
+fn check_small_keys<T: SortKey<Word: PlaceWord + TopWord>>(word: fn(T) -> u16) {
     let engine = engine();
     for n in sizes(&engine) {
         let keys: Vec<T> =
@@ -171,6 +173,17 @@ fn check_small_keys<T: SortKey>(word: fn(T) -> u16) {
         want.sort_unstable();
         let words = |vec: &DeviceVec<T>| -> Vec<u16> { vec.to_vec().unwrap().into_iter().map(word).collect() };
         let mut vec = DeviceVec::from_slice(&engine, &keys).unwrap();
+        check_small_pairs(&vec, word);
+        // None, some, so many that the sampled filter gives way, all.
+        for k in [0, 1.min(n), n / 16, n / 2, n] {
+            let what = format!("{k} of {n} keys of {} bytes", size_of::<T>());
+            let largest: Vec<u16> = want.iter().rev().take(k).copied().collect();
+            assert!(words(&vec.top_k(k).unwrap()) == largest, "the largest {what}");
+            assert!(words(&vec.bottom_k(k).unwrap()) == want[..k], "the smallest {what}");
+            if k > 0 {
+                assert!(word(vec.nth_element(k - 1).unwrap()) == want[k - 1], "the last of the smallest {what}");
+            }
+        }
         vec.sort().unwrap();
         assert!(words(&vec) == want, "{n} keys of {} bytes", size_of::<T>());
         vec.sort_descending().unwrap();
@@ -181,6 +194,35 @@ fn check_small_keys<T: SortKey>(word: fn(T) -> u16) {
         want[n / 3..].reverse();
         assert!(words(&vec) == want, "a slice of {n} keys of {} bytes", size_of::<T>());
     }
+}
+
+/// Places and values against the host's stable sort; there are many equal keys, so most places show the stability.
+fn check_small_pairs<T: SortKey<Word: PlaceWord>>(vec: &DeviceVec<T>, word: fn(T) -> u16) {
+    let (engine, keys, n) = (vec.engine(), vec.to_vec().unwrap(), vec.len());
+    let by = |descending: u16| {
+        let mut places: Vec<u32> = (0..n as u32).collect();
+        places.sort_by_key(|&i| word(keys[i as usize]) ^ descending);
+        places
+    };
+    for (want, descending) in [(by(0), false), (by(u16::MAX), true)] {
+        let places = if descending { vec.argsort_descending() } else { vec.argsort() };
+        assert!(places.unwrap().to_vec().unwrap() == want, "places of {n} keys of {} bytes", size_of::<T>());
+        // Values of 4 and of 8 bytes; keys and values that begin anywhere, behind ones that must stay.
+        let mut along = DeviceVec::generate(engine, n, |i| i as u32).unwrap();
+        let mut sorted = vec.duplicate().unwrap();
+        let done = if descending { sorted.sort_with_descending(&mut along) } else { sorted.sort_with(&mut along) };
+        done.unwrap();
+        let moved: Vec<u16> = sorted.to_vec().unwrap().into_iter().map(word).collect();
+        assert!(moved == want.iter().map(|&i| word(keys[i as usize])).collect::<Vec<_>>(), "{n} keys with values");
+        assert!(along.to_vec().unwrap() == want, "values of {n} keys of {} bytes", size_of::<T>());
+    }
+    let before = keys.first().copied().unwrap_or_default();
+    let mut room = DeviceVec::generate(engine, n + 1, |i| if i == 0 { before } else { keys[i - 1] }).unwrap();
+    let mut along = DeviceVec::generate(engine, n + 1, |i| (i as u64).wrapping_sub(1)).unwrap();
+    room.slice_mut(1..).sort_with(&mut along.slice_mut(1..)).unwrap();
+    let want: Vec<u64> = std::iter::once(u64::MAX).chain(by(0).into_iter().map(u64::from)).collect();
+    assert!(along.to_vec().unwrap() == want, "values of a slice of {n} keys");
+    assert!(word(room.to_vec().unwrap()[0]) == word(before), "the key before a slice of {n}");
 }
 
 #[test]

@@ -57,7 +57,6 @@ use crate::Operation;
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use crate::keys::order_of;
 use choice::choose;
 use places::PlaceWord;
 use rungs_kernels::keys::DESCENDING;
@@ -365,7 +364,7 @@ impl<T: Scalar> DeviceVec<T> {
 
     /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key
     /// i, before and after. Equal keys keep their order, and with them their values. Keys and values of 4 bytes each
-    /// are moved together; others by their places, see [`DeviceVec::argsort`].
+    /// are moved together; others by their places, see [`DeviceVec::argsort`]. Keys of 8 and 16 bits are allowed.
     ///
     /// ```
     /// use rungs::engine::Engine;
@@ -387,10 +386,9 @@ impl<T: Scalar> DeviceVec<T> {
     /// [`DeviceVec::sort`].
     pub fn sort_with<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: Element,
-        T::Word: PlaceWord,
+        T: SortKey<Word: PlaceWord>,
     {
-        self.sort_pairs_by_order(values, order_of(T::DTYPE))
+        self.sort_pairs_by_order(values, T::ORDER)
     }
 
     /// Sorts in place as [`DeviceVec::sort_with`] does, the largest key first. Equal keys keep their order here too.
@@ -399,14 +397,14 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort_with`].
     pub fn sort_with_descending<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: Element,
-        T::Word: PlaceWord,
+        T: SortKey<Word: PlaceWord>,
     {
-        self.sort_pairs_by_order(values, order_of(T::DTYPE) | DESCENDING)
+        self.sort_pairs_by_order(values, T::ORDER | DESCENDING)
     }
 
     /// The places of the elements in sorted order: element `places[i]` is number i. Equal elements keep their order.
-    /// The elements stay where they are; [`DeviceVec::gather`] moves them, and whatever belongs to them.
+    /// The elements stay where they are; [`DeviceVec::gather`] moves them, and whatever belongs to them. Those of 8 and
+    /// 16 bits are sorted as words of 32 bits, as [`DeviceVec::sort`] does.
     ///
     /// ```
     /// use rungs::engine::Engine;
@@ -427,10 +425,9 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn argsort(&self) -> Result<DeviceVec<u32>>
     where
-        T: Element,
-        T::Word: PlaceWord,
+        T: SortKey<Word: PlaceWord>,
     {
-        self.argsort_by_order(order_of(T::DTYPE))
+        self.argsort_by_order(T::ORDER)
     }
 
     /// [`DeviceVec::argsort`] with the largest element first. Equal elements keep their order here too.
@@ -439,16 +436,14 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn argsort_descending(&self) -> Result<DeviceVec<u32>>
     where
-        T: Element,
-        T::Word: PlaceWord,
+        T: SortKey<Word: PlaceWord>,
     {
-        self.argsort_by_order(order_of(T::DTYPE) | DESCENDING)
+        self.argsort_by_order(T::ORDER | DESCENDING)
     }
 
     fn argsort_by_order(&self, order: u32) -> Result<DeviceVec<u32>>
     where
-        T: Element,
-        T::Word: PlaceWord,
+        T: SortKey<Word: PlaceWord>,
     {
         let places = DeviceVec::uninit(&self.engine, self.len())?;
         T::Word::argsort(&self.engine, self.view().cast(), order, places.view())?;
@@ -470,8 +465,7 @@ impl<T: Scalar> DeviceVec<T> {
 
     fn sort_pairs_by_order<V: Scalar>(&mut self, values: &mut DeviceVec<V>, order: u32) -> Result<()>
     where
-        T: Element,
-        T::Word: PlaceWord,
+        T: SortKey<Word: PlaceWord>,
     {
         if self.len() != values.len() {
             let (keys, values) = (self.len(), values.len());

@@ -2,6 +2,7 @@
 
 use super::DeviceVec;
 use super::choice::{self, choose};
+use super::sorts::{SortWord, widened};
 use crate::engine::Engine;
 use crate::error::Result;
 use rungs_kernels::keys::UNSIGNED;
@@ -10,7 +11,7 @@ use rungs_kernels::places::{self, places_gather, places_halves, places_own};
 use simt::{Global, Kernel, Scalar};
 
 /// A word whose places can be sorted.
-pub trait PlaceWord: Scalar {
+pub trait PlaceWord: SortWord {
     /// Makes `places` the stable order of `keys`, of as many; `order`: see [`rungs_kernels::keys`].
     ///
     /// # Errors
@@ -47,6 +48,20 @@ impl PlaceWord for u64 {
         Ok(())
     }
 }
+
+macro_rules! small {
+    ($($W:ty),*) => {$(
+        impl PlaceWord for $W {
+            /// As words of 32 bits, which nobody else reads: they need no copy and stay behind sorted.
+            fn argsort(engine: &Engine, keys: Global<$W>, order: u32, places: Global<u32>) -> Result<()> {
+                let words = widened(engine, keys)?;
+                engine.launch(places_own, places::geometry(places.len()), (places,))?;
+                sort_pairs(engine, words.view(), order, places)
+            }
+        }
+    )*};
+}
+small!(u8, u16);
 
 /// Moves elements of any size by place, as words.
 ///

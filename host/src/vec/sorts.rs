@@ -11,7 +11,7 @@ use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ordered::small::{small_narrow, small_widen};
 use rungs_kernels::transform;
-use simt::{Global, Scalar};
+use simt::{Global, Kernel, Scalar};
 
 /// What keys that are sorted in place are aligned to: threads load this number of bytes at once.
 pub const ALIGN: usize = 16;
@@ -62,16 +62,34 @@ impl<W: KeyWord> SortWord for W {
     }
 }
 
+/// Keys of 8 or 16 bits as words of 32 bits with the same order.
+pub(super) fn widened<W: Scalar>(on: &Engine, keys: Global<W>) -> Result<DeviceVec<u32>>
+where
+    small_widen<W>: Kernel<Args = (Global<W>, Global<u32>)>,
+{
+    let words = DeviceVec::uninit(on, keys.len() as usize)?;
+    let geometry = Geometry::linear(transform::grid(keys.len()), transform::BLOCK);
+    on.launch(small_widen::<W>::default(), geometry, (keys, words.view()))?;
+    Ok(words)
+}
+
+/// The inverse: writes the keys of `words`, of which there are as many.
+pub(super) fn narrowed<W: Scalar>(on: &Engine, words: Global<u32>, keys: Global<W>) -> Result<()>
+where
+    small_narrow<W>: Kernel<Args = (Global<u32>, Global<W>)>,
+{
+    let geometry = Geometry::linear(transform::grid(keys.len()), transform::BLOCK);
+    on.launch(small_narrow::<W>::default(), geometry, (words, keys))
+}
+
 macro_rules! small {
     ($($W:ty),*) => {$(
         impl SortWord for $W {
             /// As words of 32 bits, see [`rungs_kernels::ordered::small`].
             fn sort(on: &Engine, keys: Global<$W>, order: u32) -> Result<()> {
-                let words = DeviceVec::<u32>::uninit(on, keys.len() as usize)?;
-                let geometry = Geometry::linear(transform::grid(keys.len()), transform::BLOCK);
-                on.launch(small_widen::<$W>::default(), geometry, (keys, words.view()))?;
+                let words = widened(on, keys)?;
                 u32::sort(on, words.view(), order)?;
-                on.launch(small_narrow::<$W>::default(), geometry, (words.view(), keys))
+                narrowed(on, words.view(), keys)
             }
         }
     )*};

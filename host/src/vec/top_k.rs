@@ -17,19 +17,51 @@
 //! Elements are in the order that [`DeviceVec::sort`] sorts by, for floats the IEEE total order: NaN with a positive
 //! sign is above infinity, so `top_k` begins with it. The input is read once or, where k is more than about an eighth
 //! of the elements, a few times, see [`rungs_kernels::selections::sampled`]; it stays as it is.
+//! Elements of 8 and 16 bits are copied to words of 32 bits first, which takes 4 bytes of scratch memory for each.
 
 use super::DeviceVec;
-use crate::data::Element;
+use super::sorts::{SortKey, SortWord, narrowed, widened};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::keys::{KeyWord, order_of};
+use crate::keys::KeyWord;
 use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::selections::sampled::{Args, Plan, Selects, Sequence};
-use simt::Scalar;
 
-impl<T: Element + Scalar> DeviceVec<T>
-where
-    T::Word: KeyWord + Selects,
-{
+/// A word of which the largest are found.
+pub trait TopWord: SortWord {
+    /// Finds the `k` largest words of `args`, at least one; which are large, `args` says.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::top_k`].
+    fn find(on: &Engine, k: usize, args: Args<Self>) -> Result<()>;
+}
+
+impl<W: KeyWord + Selects> TopWord for W {
+    fn find(on: &Engine, k: usize, args: Args<W>) -> Result<()> {
+        let sequence = Sequence::<W>::new(on, Plan::new(args.input.len(), k as u32))?;
+        Ok(sequence.run(on, args)?)
+    }
+}
+
+macro_rules! small {
+    ($($W:ty),*) => {$(
+        impl TopWord for $W {
+            /// As words of 32 bits, see [`rungs_kernels::ordered::small`].
+            fn find(on: &Engine, k: usize, args: Args<$W>) -> Result<()> {
+                let input = widened(on, args.input)?;
+                let [output, nth] = [args.output, args.nth].map(|to| DeviceVec::<u32>::uninit(on, to.len() as usize));
+                let (output, nth) = (output?, nth?);
+                let views = (input.view(), output.view(), nth.view());
+                u32::find(on, k, Args { input: views.0, output: views.1, nth: views.2, order: args.order })?;
+                narrowed(on, output.view(), args.output)?;
+                narrowed(on, nth.view(), args.nth)
+            }
+        }
+    )*};
+}
+small!(u8, u16);
+
+impl<T: SortKey<Word: TopWord>> DeviceVec<T> {
     /// The `k` largest elements, the largest first.
     ///
     /// # Errors
@@ -45,7 +77,7 @@ where
     /// # Errors
     /// As for [`DeviceVec::top_k`].
     pub fn top_k_unsorted(&self, k: usize) -> Result<Self> {
-        self.extreme(k, "largest", order_of(T::DTYPE))
+        self.extreme(k, "largest", T::ORDER)
     }
 
     /// The `k` smallest elements, the smallest first.
@@ -63,7 +95,7 @@ where
     /// # Errors
     /// As for [`DeviceVec::top_k`].
     pub fn bottom_k_unsorted(&self, k: usize) -> Result<Self> {
-        self.extreme(k, "smallest", order_of(T::DTYPE) | DESCENDING)
+        self.extreme(k, "smallest", T::ORDER | DESCENDING)
     }
 
     /// The element that would be at place `i` if the elements were sorted; 0 is the smallest.
@@ -76,7 +108,7 @@ where
             return Err(Error::Usage(format!("{n} elements have no place {i}; places start at 0")));
         }
         // From the nearer end: fewer elements pass the filter.
-        let (order, k) = (order_of(T::DTYPE), i + 1);
+        let (order, k) = (T::ORDER, i + 1);
         let (order, k) = if i < n / 2 { (order | DESCENDING, k) } else { (order, n - i) };
         let (nth, nothing) = (Self::uninit(&self.engine, 1)?, Self::uninit(&self.engine, 0)?);
         self.find(k, &nothing, &nth, order)?;
@@ -96,8 +128,7 @@ where
     }
 
     fn find(&self, k: usize, output: &Self, nth: &Self, order: u32) -> Result<()> {
-        let sequence = Sequence::<T::Word>::new(&self.engine, Plan::new(self.len() as u32, k as u32))?;
         let (input, output, nth) = (self.view().cast(), output.view().cast(), nth.view().cast());
-        Ok(sequence.run(&self.engine, Args { input, output, nth, order })?)
+        T::Word::find(&self.engine, k, Args { input, output, nth, order })
     }
 }
