@@ -952,7 +952,7 @@ fn products_in_f64() {
     assert_eq!(launch.written, 8 * u64::from(m * n));
 }
 
-/// The same from boxes: a whole tile for each multiprocessor.
+/// The same from boxes: a whole tile for each SM.
 #[test]
 fn products_in_f64_from_boxes() {
     use rungs_kernels::products::fp64_hopper::{COLUMNS, ROWS, launches::RUNG};
@@ -998,7 +998,7 @@ fn products_on_the_tensor_cores() {
     }
 }
 
-/// With two tiles for each SM none is divided along k. With less than one all are: by clusters or, where k
+/// With two tiles for each SM none is divided along K. With less than one all are: by clusters or, where k
 /// is long, by all blocks.
 #[test]
 fn a_persistent_product() {

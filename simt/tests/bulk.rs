@@ -20,7 +20,7 @@ struct Aligned([u32; 256]);
 shared!(TILE: [u32; 64]);
 shared!(BARRIERS: [u64; 2]);
 
-/// Thread 0 brings four tiles one after the other; two other warps reverse each, and thread 0 stores it.
+/// Thread 0 brings four tiles in sequence; two other warps reverse each, and thread 0 stores it.
 #[kernel]
 fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread::thread_idx_x(), TILE::view());

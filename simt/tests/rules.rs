@@ -1,4 +1,4 @@
-//! Rules of PTX on barriers in shared memory, copies, groups of four warps and dependent launches: each broken and
+//! Rules of PTX on barriers in shared memory, copies, warpgroups and dependent launches: each broken and
 //! kept.
 
 use simt::atomic::{Order, Scope};
@@ -324,7 +324,7 @@ fn nothing_orders_the_copies_of_one_thread() {
     }
 }
 
-// Groups of four warps.
+// Warpgroups.
 
 /// The warps from `first` up to `end` multiply; warp `odd` does so in another place.
 #[kernel]
@@ -374,7 +374,7 @@ fn four_warps_multiply_together() {
     is_told(&run(256, 0, 8, 6, 1), Kind::WarpMask, &["that warp 6 never makes"]);
 }
 
-/// Two groups of four warps, compiled for 256 registers per thread: the first gives back what it has beyond 40, the
+/// Two warpgroups, compiled for 256 registers per thread: the first gives back what it has beyond 40, the
 /// second takes up to 240 and 232.
 #[kernel(max_threads = 256, min_blocks = 1)]
 fn changes_registers(output: Global<u32>, what: u32) {

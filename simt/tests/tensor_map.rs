@@ -311,7 +311,7 @@ fn multiply<A: Lies, B: Lies>(a: Global<bf16>, b: Global<bf16>, c: Global<f32>) 
 #[test]
 fn operands_lie_either_way() {
     fn check<A: Lies, B: Lies, K: Kernel<Args = (Global<bf16>, Global<bf16>, Global<f32>)>>(kernel: K) {
-        // Element (row, k) of pair p: in rows of the tile along k, or across, 64 rows after the other.
+        // Element (row, k) of pair p: in rows of the tile along K, or across, 64 rows after the other.
         let place = |across: bool, rows: usize, p: usize, row: usize, k: usize| {
             p * rows * 64 + if across { row / 64 * 4096 + k * 64 + row % 64 } else { row * 64 + k }
         };

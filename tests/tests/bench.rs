@@ -54,7 +54,7 @@ const char* rungs_peers_about(void) { return "written for a test"; }
 /// The compiler of the library.
 const COMPILER: &str = "cc";
 
-/// The program: that in `RUNGS_BIN`, or the one beside the test programs.
+/// The program: that in `RUNGS_BIN`, or the one next to the test programs.
 fn bench(arguments: &[&str]) -> Output {
     let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
         let folder = std::env::current_exe().unwrap();

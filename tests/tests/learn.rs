@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The program, that in `RUNGS_BIN` or the one beside the test programs, on the simulator.
+/// The program, that in `RUNGS_BIN` or the one next to the test programs, on the simulator.
 fn rungs(arguments: &[&str]) -> Command {
     let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
         let folder = std::env::current_exe().unwrap();

@@ -135,7 +135,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A stream of one's own on a GPU; none on the simulator.
+/// A stream of your own on a GPU; none on the simulator.
 struct Lane(Option<Stream>);
 
 impl Lane {

@@ -22,7 +22,7 @@ fn rungs(arguments: &[&str]) -> Command {
     command
 }
 
-/// The program: that in `RUNGS_BIN`, or the one beside the test programs.
+/// The program: that in `RUNGS_BIN`, or the one next to the test programs.
 fn raw(arguments: &[&str]) -> std::process::Command {
     let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
         let folder = std::env::current_exe().unwrap();

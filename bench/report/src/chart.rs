@@ -364,8 +364,8 @@ pub fn rows(title: &str, names: &[String], x: &Axis, points: &[Line], level: (f6
 
 /// Where bars begin, where the longest ends, and the height of their text. It is large: a phone shows a page at a
 /// quarter of this size.
-const BARS: (i32, i32) = (490, 1480);
-const BAR_TEXT: f64 = 40.0;
+const BARS: (i32, i32) = (640, 1480);
+const BAR_TEXT: f64 = 36.0;
 
 /// Bars with names and values, and a line through all of them at `level`. Those that do not reach it have a colour of
 /// their own.

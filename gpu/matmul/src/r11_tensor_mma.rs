@@ -15,7 +15,7 @@
 //! one launch.
 //!
 //! **Threads.** 128 threads compute a tile of 128 × 128: four warps of 64 × 64, 4 × 8 MMAs for every eight elements
-//! along k. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has
+//! along K. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has
 //! bank conflicts. The sum does not depend on the order of its terms, nor C on the numbers of its columns inside a
 //! fragment. So a lane takes neighbours: pairs of consecutive k from A, and four columns from B and for C.
 //!

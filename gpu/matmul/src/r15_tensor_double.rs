@@ -18,7 +18,7 @@
 //! one launch.
 //!
 //! **Threads.** 128 threads compute a tile of 128 × 64: four warps of 64 × 32, 8 × 2 MMAs for every sixteen elements
-//! along k. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has
+//! along K. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has
 //! bank conflicts.
 //!
 //! **Limits.** Any m, n and k. If rows do not begin on multiples of 16 bytes, elements are copied one by one. Compute

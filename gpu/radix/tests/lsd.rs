@@ -104,7 +104,7 @@ impl Launcher for Clears {
     }
 }
 
-/// Sorts by one sequence before and after the epochs begin anew, with the last epoch in use and with some to spare.
+/// Sorts by one sequence before and after the epochs begin again, with the last epoch in use and with some to spare.
 #[test]
 fn sorts_begin_anew_after_the_last_epoch() {
     let n = 2 * pass_tile::<u32>() + 77;
@@ -126,7 +126,7 @@ fn sorts_begin_anew_after_the_last_epoch() {
     }
 }
 
-/// The last two passes before a sort clears what tiles publish and counts anew, one after the other on the same states:
+/// The last two passes before a sort clears what tiles publish and counts again, in sequence on the same states:
 /// what the first leaves is not taken for news by the second.
 #[test]
 fn onesweep_passes_of_the_last_epochs() {

@@ -163,7 +163,7 @@ fn head_of_an_exhausted_column() {
     assert!(found(READS_PAST_THE_END, "random", "out of bounds"));
 }
 
-/// Sorts in one way and then in another, for which the keys are loaded anew or not; whether both results are right.
+/// Sorts in one way and then in another, for which the keys are loaded again or not; whether both results are right.
 fn one_after_the_other(
     first: impl Fn(Global<u32>) -> Result,
     second: impl Fn(Global<u32>) -> Result,

@@ -12,7 +12,7 @@ use crate::scalar::{Eight, Lies, Operand, Seen};
 /// What a descriptor of a tile says besides its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
 const TILE: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 
-/// The descriptor of the tile at an address of shared memory. What one instruction takes along k is 32 bytes: 2 of its
+/// The descriptor of the tile at an address of shared memory. What one instruction takes along K is 32 bytes: 2 of its
 /// units.
 #[inline(always)]
 fn tile(address: u32) -> u64 {
@@ -20,7 +20,7 @@ fn tile(address: u32) -> u64 {
 }
 
 /// The same of a tile whose rows are columns of the operand, one per k: 64 of them, and the next 64 columns of the tile
-/// after 8192 bytes. What one instruction takes along k is 16 rows, 2048 bytes: 128 units.
+/// after 8192 bytes. What one instruction takes along K is 16 rows, 2048 bytes: 128 units.
 const ACROSS: u64 = 1 << 62 | (1024 >> 4) << 32 | (8192 >> 4) << 16;
 
 /// The descriptor of the tile at an address, which lies so.
@@ -44,7 +44,7 @@ macro_rules! add_parts {
     (($($i:literal)*)) => { concat!($("add.rn.f32 {", $i, "}, {", $i, "}, t", $i, ";"),*) };
 }
 
-/// The instruction for 32 bytes along k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to
+/// The instruction for 32 bytes along K of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to
 /// the sums. Operands of 16 bits could lie the other way, so the instruction is told that they do not.
 macro_rules! products {
     (Tf32 $columns:literal, $adds:literal, $to:expr) => { products!($columns, "k8.f32.tf32.tf32", $adds, $to, "") };

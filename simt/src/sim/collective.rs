@@ -97,7 +97,7 @@ fn meet(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &Deposits), orde
     }
 }
 
-/// Notes that the running thread's warp makes a call of its group of four warps.
+/// Notes that the running thread's warp makes a call of its warpgroup.
 #[track_caller]
 pub(super) fn group_calls() {
     let (block, place) = (here(), Location::caller());

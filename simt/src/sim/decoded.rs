@@ -2,13 +2,13 @@
 
 /// Rows of A per warp.
 pub(super) const ROWS: u32 = 16;
-/// Elements of 8 bits along k that one instruction takes.
+/// Elements of 8 bits along K that one instruction takes.
 const EIGHT: usize = 32;
 
 /// The operands of a product as the tensor cores see them: decoded once, by the last lane of a warp that comes to it.
 #[derive(Default)]
 pub(super) struct Decoded {
-    /// Elements along k.
+    /// Elements along K.
     depth: usize,
     /// The warp's rows of A.
     a: Vec<f64>,
@@ -37,7 +37,7 @@ impl Decoded {
         }
     }
 
-    /// Adds the products of a lane's rows and columns to its sums, so many along k at once.
+    /// Adds the products of a lane's rows and columns to its sums, so many along K at once.
     pub(super) fn add(&self, lane: usize, step: usize, sums: &mut [f32]) {
         let depth = self.depth;
         let [upper, lower] = [0, 8].map(|down| &self.a[(lane / 4 + down) * depth..][..depth]);

@@ -217,7 +217,7 @@ pub struct Sorting {
     pub options: Options,
     /// What the words of the keys mean, see [`rungs_common::keys`].
     pub order: u32,
-    /// Sorts of the same keys one after the other, by one sequence of launches.
+    /// Sorts of the same keys in sequence, by one sequence of launches.
     pub runs: u32,
 }
 

@@ -137,7 +137,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n((1 << 21) + 1).of(Distribution::LowBits(16)).schedules(1),
         ],
     ),
-    // Both roads where the device chooses: from 3 tiles of 2^13 pairs per SM on.
+    // Both paths where the device chooses: from 3 tiles of 2^13 pairs per SM on.
     (
         "radix",
         &["msd-pairs"],
@@ -259,7 +259,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(100, 130, 71).typed(Dtype::F16),
         ],
     ),
-    // The same as of `half-hopper` for `f32`; a product of which both operands lie along k has B transposed.
+    // The same as of `half-hopper` for `f32`; a product of which both operands lie along K has B transposed.
     (
         "matmul",
         &["tensor-registers"],

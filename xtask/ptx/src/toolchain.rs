@@ -19,7 +19,7 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 pub struct Toolchain {
     /// The compiler itself, not rustup's proxy for it.
     pub rustc: PathBuf,
-    /// The cargo that goes with it.
+    /// The cargo of the same toolchain.
     pub cargo: PathBuf,
     /// Its version, such as `1.95.0`.
     pub version: String,

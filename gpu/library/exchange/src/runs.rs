@@ -16,7 +16,7 @@ use simt::{Global, kernel, thread};
 /// Threads per block.
 const THREADS: u32 = 256;
 
-/// Merges sorted lists that lie one after the other and end at `ends`. A word may be in several lists: those of the
+/// Merges sorted lists that lie in sequence and end at `ends`. A word may be in several lists: those of the
 /// first list come first.
 #[kernel(max_threads = THREADS, instances(exchange_interleave_u32: <u32>, exchange_interleave_u64: <u64>))]
 pub fn exchange_interleave<W: Word + Ord>(

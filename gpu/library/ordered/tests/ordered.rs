@@ -1,4 +1,4 @@
-//! The kernels on the simulator: what they write beside their results, and races under several schedules.
+//! The kernels on the simulator: what they write in addition to their results, and races under several schedules.
 
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_common::transform;

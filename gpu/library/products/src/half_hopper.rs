@@ -15,7 +15,7 @@
 //! **Threads.** 384 per block, as in `packed`. Tiles of C have 128 rows and 256 columns, or 128 or 64. If tiles of 256
 //! columns leave 64 columns of C or fewer, these make narrow tiles, which go to blocks that have fewer of the others.
 //! Where there are too few tiles for all SMs, they have 64 rows and columns; each warpgroup makes every other step
-//! along k, and the first adds the sums of the second to its own.
+//! along K, and the first adds the sums of the second to its own.
 //!
 //! **Limits.** `bf16` and `f16`: for `f32`, `wgmma` reads only K-major tiles. A and B whose addresses and row strides
 //! are multiples of 16 bytes, and k > 0; any other product is made by `packed`. C that is not such a matrix, or with

@@ -1,4 +1,4 @@
-//! Reductions and scans by operators of one's own, extremes and scans by key on the simulator, against the host's.
+//! Reductions and scans by operators of your own, extremes and scans by key on the simulator, against the host's.
 
 use rungs_common::keys::{DESCENDING, FLOAT, Key, SIGNED, UNSIGNED, Word};
 use rungs_common::ladder::{Launcher, reduce as reduces, scan as scans};
@@ -14,7 +14,7 @@ use simt::sim::{Check, Gpu, check};
 use simt::{Geometry, Global, Kernel, Pair, Scalar};
 use std::fmt::Debug;
 
-/// Affine maps x -> a·x + b, one after the other: associative, not commutative, and every element shows.
+/// Affine maps x -> a·x + b, in sequence: associative, not commutative, and every element shows.
 #[derive(Clone, Copy)]
 pub struct Compose;
 

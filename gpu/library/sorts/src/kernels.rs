@@ -1,4 +1,4 @@
-//! The kernels of a sort by an order of one's own, in the crate of the order.
+//! The kernels of a sort by an order of your own, in the crate of the order.
 
 /// Bytes per thread of spilled registers that the kernels of an order may need if
 /// [`sort_kernels!`](crate::sort_kernels) is told no other number: an order takes registers too.

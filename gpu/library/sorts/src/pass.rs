@@ -91,7 +91,7 @@ pub(crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) ->
 /// [cleared](clear_pass). Returns the thread's keys of the next tile, which `ahead`
 /// loads. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`: where the digit
 /// of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
-/// for anew after barriers, so that they take no registers in between where they come from shared memory.
+/// for again after barriers, so that they take no registers in between where they come from shared memory.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
@@ -223,7 +223,7 @@ impl<W: Digits> Tile<W> {
     ) {
         let &Self { begin, count, .. } = self;
         let mine = input.slice(begin, count);
-        // Bounds checks made anew, not kept from before.
+        // Bounds checks made again, not kept from before.
         let (mut values, first, t) = ([0; ITEMS], opaque(self.first), opaque(thread::thread_idx_x()));
         rows::<W>(|i| if first + i as u32 * warp::WARP < count {
             values[i] = mine.get_streaming(first + i as u32 * warp::WARP);

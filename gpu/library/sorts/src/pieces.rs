@@ -156,7 +156,7 @@ pub trait Pieces: Key {
         on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, cursors: Global<u32>, output: Global<Self>,
     ) -> Result;
 
-    /// Writes the tiles of a piece of `n` places, whose buckets lie one after the other.
+    /// Writes the tiles of a piece of `n` places, whose buckets lie in sequence.
     ///
     /// # Errors
     /// Those of a launch.

@@ -237,7 +237,7 @@ fn stable_distributes_keys_in_their_order() {
     check_by("64 bits", stable::launches::sequence::<WideLess>, &keys, Less, true);
 }
 
-/// What tiles publish carries a number; where the numbers end, all is cleared and they begin anew.
+/// What tiles publish carries a number; where the numbers end, all is cleared and they begin again.
 #[test]
 fn stable_begins_its_numbers_anew() {
     let n = sample::launches::FEW + 9;

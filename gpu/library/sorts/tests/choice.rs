@@ -283,7 +283,7 @@ fn the_limits_of_the_choice() {
     assert_eq!(Choice::new(1000, true), limits(250, 16, 750));
 }
 
-/// Sorts by one sequence before and after the epochs begin anew, with the last epoch in use and with some to spare.
+/// Sorts by one sequence before and after the epochs begin again, with the last epoch in use and with some to spare.
 #[test]
 fn sorts_begin_anew_after_the_last_epoch() {
     let n = 2 * 8192 + 77;
@@ -317,7 +317,7 @@ fn both_ways_under_hostile_schedules() {
                 let way = sequence.sort(name, &of_kind(kind, n as u64), UNSIGNED);
                 assert_eq!(way, ways[1], "{name}");
             }
-            // A bucket that is split by and by, and one that is written anew beside others.
+            // A bucket that is split by and by, and one that is written again next to others.
             let halves: Vec<u32> =
                 (0..n as u64).map(|i| if i.is_multiple_of(3) { random(i) as u32 >> 1 } else { 5 }).collect();
             let split = Many { choice: Choice { least: u32::MAX, ..many.choice }, ..many };

@@ -34,7 +34,7 @@ pub(super) fn suits(family: &Family) -> bool {
     KINDS.iter().any(|(_, name)| *name == family.name)
 }
 
-/// `--gpus` and what goes with it.
+/// `--gpus` and its options.
 pub(super) fn arguments() -> [Arg; 3] {
     [
         Arg::new("gpus")

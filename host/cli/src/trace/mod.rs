@@ -88,7 +88,7 @@ pub struct Pair {
     pub a: usize,
     /// The other.
     pub b: usize,
-    /// Whether either changed.
+    /// True if either changed.
     pub changed: bool,
     /// The thread.
     #[serde(flatten)]

@@ -60,7 +60,7 @@ const KNOWN: &[Known] = &[
     Known(WIDEST, "shuffles", [160, 160], Why::InARow),
     Known(WIDEST, "products by four warps", [16, 16], Why::InARow),
     Known(WIDEST, "stores of fragments", [20, 20], Why::InARow),
-    // Matrices whose rows are aligned, and others: LLVM 7 has the loop along k for both.
+    // Matrices whose rows are aligned, and others: LLVM 7 has the loop along K for both.
     Known("product_tf32", COPIES, [106, 236], Why::OnBothArms),
     Known("product_three_tf32", COPIES, [82, 180], Why::OnBothArms),
     Known("product_three_tf32_small", COPIES, [58, 124], Why::OnBothArms),
@@ -149,7 +149,7 @@ const KNOWN: &[Known] = &[
     ),
 ];
 
-/// Kernels of which one thread fills a ring of stages, and how often each compiler has a round of its loop along k: the
+/// Kernels of which one thread fills a ring of stages, and how often each compiler has a round of its loop along K: the
 /// default backend two rounds at a time and the last by itself, rust-cuda one. Where the tiles of `half-hopper` may be
 /// narrow, LLVM 7 has a loop for these and one for the others, if they differ.
 const ROUNDS: &[(&str, [u32; 2])] = &[(

@@ -70,7 +70,7 @@ fn the_recorded_backends_agree() {
     }
 }
 
-/// What LLVM 7 did to kernels without the mends of the backend.
+/// What LLVM 7 did to kernels without the backend's fixes.
 #[test]
 fn a_copy_and_a_loss_are_differences() {
     let reduction = "redux.sync.add.u32 %r7, %r5, %r9;";

@@ -61,7 +61,7 @@ pub(super) fn of_b(stage: u32) -> Shared<f32> {
 pub(super) struct Producer<const GROUPS: u32> {
     a: Source,
     b: Source,
-    /// Steps of a tile of A, and of B, along k.
+    /// Steps of a tile of A, and of B, along K.
     steps: u32,
     place: Place,
 }

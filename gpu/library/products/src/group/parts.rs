@@ -95,7 +95,7 @@ impl Parts<f32> for Split {
     }
 }
 
-/// [`Split`], where A is as it is, along k: the threads split what they hold of it.
+/// [`Split`], where A is as it is, along K: the threads split what they hold of it.
 pub struct HeldSplit;
 
 impl Parts<f32> for HeldSplit {
@@ -131,7 +131,7 @@ impl Parts<f32> for HeldSplit {
 
 /// A large part in TF32, and what the two small products take: the element and its rest in `bf16`.
 ///
-/// The second tile has both of them along k, so that one product of tiles is the sum of the two small ones: for four
+/// The second tile has both of them along K, so that one product of tiles is the sum of the two small ones: for four
 /// elements, A has the elements and then the rests, and B the rests and then the elements.
 pub struct Mixed;
 

@@ -5,7 +5,7 @@
 //! tile, stages the kept items in shared memory, and stores them side by side. A partition stages the others behind
 //! them, and stores those to a second view. Items keep their order.
 //!
-//! **A test of one's own.** A [`Functor`] with a result of `bool` is a test. A PTX entry cannot be generic, so it needs
+//! **A test of your own.** A [`Functor`] with a result of `bool` is a test. A PTX entry cannot be generic, so it needs
 //! a kernel of its own, in the crate of the functor:
 //!
 //! ```
@@ -108,7 +108,7 @@ pub trait Keep<T>: Copy {
     /// Whether [`Keep::keeps`] looks at the item before.
     const LOOKS_BEHIND: bool = false;
 
-    /// What is loaded for item `i`, beside the item.
+    /// What is loaded with item `i`.
     #[inline(always)]
     fn flag(&self, _i: u32) -> u8 {
         0

@@ -160,7 +160,7 @@ trait Job<T: Scalar, const VECTORS: usize>: Copy {
     type Keep: Keep<T>;
     /// What a tile hands on.
     type Hands: Hands;
-    /// What a thread takes of a tile beside its items.
+    /// What a thread takes of a tile in addition to its items.
     type Beside: Copy;
     /// Bytes of a stage behind the tile.
     const BEHIND: u32;
@@ -169,7 +169,7 @@ trait Job<T: Scalar, const VECTORS: usize>: Copy {
 
     /// The test of the items.
     fn keep(self) -> Self::Keep;
-    /// What thread `t` takes beside its items.
+    /// What thread `t` takes in addition to its items.
     fn beside(self, tile: Staged<T>, t: u32) -> Self::Beside;
     /// What the items of thread `t` add; of `kept` see [`kept`].
     fn own(self, tile: Staged<T>, kept: [u32; 2], beside: &Self::Beside, t: u32) -> Self::Hands;
@@ -183,7 +183,7 @@ trait Job<T: Scalar, const VECTORS: usize>: Copy {
     fn finish(self, all: Self::Hands, n: u32);
 }
 
-/// What a thread has of a tile: its items, which of them are kept, and what it took beside them.
+/// What a thread has of a tile: its items, which of them are kept, and what it took with them.
 struct Items<'i, T: Scalar, B, const VECTORS: usize> {
     packs: &'i [T::Pack; VECTORS],
     kept: [u32; 2],

@@ -11,7 +11,7 @@
 //! **Threads.** A thread has 28 keys and values of 4 bytes, 14 of 8 bytes, 18 keys of 8 bytes with values of 4, and 20
 //! keys of 4 bytes with values of 8: a stage has 28 to 32 KiB, and the ring 7 or 8 stages.
 //!
-//! **Limits.** Keys and values of 4 and 8 bytes; lengths, sums, and operators of one's own. The others are those of
+//! **Limits.** Keys and values of 4 and 8 bytes; lengths, sums, and operators of your own. The others are those of
 //! [`crate::look_ahead`].
 
 use super::ring::{Part, Staged, load_end, start_load, store};

@@ -1,4 +1,4 @@
-//! The launches up to the last partition, and the memory that they need beside the keys.
+//! The launches up to the last partition, and their scratch memory in addition to the keys.
 
 use super::*;
 use crate::msd::{

@@ -1,4 +1,4 @@
-//! Shared memory of a tile: its counters, and all else beside its keys.
+//! Shared memory of a tile: its counters, and everything but its keys.
 
 use super::Key;
 use simt::{Shared, thread, warp};

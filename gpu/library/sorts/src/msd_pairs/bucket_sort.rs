@@ -28,7 +28,7 @@ pub fn radix_msd_pairs_bucket_sort<B: Block>(
 ) {
     let b = thread::block_idx_x();
     grid::let_next_start();
-    grid::wait_for_previous(); // pairs, starts and the road
+    grid::wait_for_previous(); // pairs, starts and the choice of path
     if thread::thread_idx_x() == 0 {
         histogram.set(b, 0);
     }
@@ -64,7 +64,7 @@ impl<B: Block> Window<B> {
     /// An array from this thread's slot 0 on, if the thread has one.
     #[inline(always)]
     fn column(&self, array: Global<u32>) -> Global<u32> {
-        // Found anew each time, rather than kept in registers while the words are sorted.
+        // Found again each time, rather than kept in registers while the words are sorted.
         let first = (self.first + opaque(thread::thread_idx_x())).min(array.len());
         array.slice(first, array.len() - first)
     }

@@ -1,4 +1,4 @@
-//! What the host launches, and the memory that it needs beside the pairs.
+//! What the host launches, and the scratch memory in addition to the pairs.
 
 use super::*;
 use crate::buckets::{histogram_blocks, histogram_shared};

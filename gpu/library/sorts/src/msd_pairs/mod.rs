@@ -81,7 +81,7 @@ const TICKETS: u32 = 1;
 /// Most top bits of a partition.
 const MAX_BITS: u32 = 8;
 
-/// What only the road by buckets needs; empty where the host chose the digits.
+/// What only the path by buckets needs; empty where the host chose the digits.
 #[derive(Clone, Copy)]
 struct Buckets {
     /// Where each value of the first partition's bits starts, placed by [`spread`].

@@ -39,9 +39,9 @@ impl Origin for Joined {
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Pass {
-    /// The first bit that it goes by.
+    /// The first bit of its digit.
     pub shift: u32,
-    /// How many bits it goes by.
+    /// Number of bits of its digit.
     pub bits: u32,
     /// 0 to 3, of a partition 0 or 1.
     pub number: u32,

@@ -56,7 +56,7 @@ impl<B: Block> Room<B> {
         });
         thread::sync_threads(); // every word is counted before the counts are read
         start_counters(self.sums, B::THREADS);
-        let shift = opaque(shift); // so that counters are found anew, rather than kept in registers
+        let shift = opaque(shift); // so that counters are found again, rather than kept in registers
         unroll::<{ ITEMS as usize / GROUP }>(|g| {
             // All places of a group are requested before the first is used.
             let mut places = [0; GROUP];

@@ -56,7 +56,7 @@ pub struct Partition;
 /// The shape for many pairs.
 #[derive(Clone, Copy)]
 pub struct Large;
-/// The shape for few pairs: twice as many tiles, and half as many rows to rank one after the other.
+/// The shape for few pairs: twice as many tiles, and half as many rows to rank in sequence.
 #[derive(Clone, Copy)]
 pub struct Small;
 

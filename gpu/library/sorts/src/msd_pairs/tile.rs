@@ -106,7 +106,7 @@ impl<S: Shape> Tile<S> {
         }
     }
 
-    /// The keys of this thread, mapped, and the values if they lie beside them. A pair past the end counts as one with
+    /// The keys of this thread, mapped, and the values if they lie next to them. A pair past the end counts as one with
     /// the largest key: it is the last of its digit, and is not stored.
     #[inline(always)]
     pub fn load<O: Origin>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
@@ -128,7 +128,7 @@ impl<S: Shape> Tile<S> {
             let mine = mine.slice(self.first, self.count - self.first);
             S::each(|i| f(i, mine.get_streaming(i as u32 * HALF)));
         } else {
-            // Made anew for keys and for values: the tests take no registers in between.
+            // Made again for keys and for values: the tests take no registers in between.
             let first = opaque(self.first);
             S::each(|i| {
                 if first + i as u32 * HALF < self.count {
@@ -141,7 +141,7 @@ impl<S: Shape> Tile<S> {
     /// Puts the pairs of this thread where they belong in the tile.
     #[inline(always)]
     pub fn scatter(&self, mine: &Pairs, ranks: &Ranks, counters: Counters<S>, sorted: Shared<u64>) {
-        // The digits are found anew, rather than kept in registers since the ranks.
+        // The digits are found again, rather than kept in registers since the ranks.
         let shift = opaque(self.shift);
         S::each_group(|first| {
             let mut places = [0; GROUP];

@@ -74,7 +74,7 @@ impl<B: Block> Window<B> {
     /// The same for the `N` pairs from `first` on.
     #[inline(always)]
     pub fn each_of<const FULL: bool, const N: usize>(&self, first: usize, mut f: impl FnMut(usize)) {
-        // Tests made anew each time take no registers in between.
+        // Tests made again each time take no registers in between.
         let t = opaque(thread::thread_idx_x());
         // The same for all threads, so that it takes no register per thread.
         let behind = |i: usize| self.filled as i32 - (i as u32 * B::THREADS) as i32;

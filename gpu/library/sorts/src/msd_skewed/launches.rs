@@ -1,4 +1,4 @@
-//! The launches of one sort, and the memory that they need beside the keys.
+//! The launches of one sort, and its scratch memory in addition to the keys.
 
 pub use super::lists::{CONTROL_WORDS, list_words};
 use super::*;
@@ -38,7 +38,7 @@ pub static RUNG: Entry<ladder::sort::Sort> = rung!(
     &Functions { scratch: scratch::<u64>, run: sort },
 ));
 
-/// What is launched, and the memory that it needs beside the keys. Two sorts at once need two.
+/// What is launched, and its scratch memory in addition to the keys. Two sorts at once need two.
 pub struct Scratched<W> {
     plan: Plan,
     /// Its histogram is zero before and after a sort.

@@ -12,7 +12,7 @@ use simt::{Global, Scalar, shared, thread, warp};
 pub const VALUES: u32 = SPLIT_THREADS;
 const _: () = assert!(VALUES == MAX_BUCKETS);
 
-/// What is to be done with a segment: nothing, move its keys by their digits, or write them anew, because the counts
+/// What is to be done with a segment: nothing, move its keys by their digits, or write them again, because the counts
 /// describe them fully.
 pub const NOTHING: u32 = 0;
 pub const MOVE: u32 = 1;

@@ -63,7 +63,7 @@ pub(crate) fn split<W: Key, const KERNEL: u32>(
         EXTENT::view().set(2, output.len());
     }
     thread::sync_threads(); // the number of keys is known
-    // Made anew wherever it is used: what follows from the number of keys would take registers throughout.
+    // Made again wherever it is used: what follows from the number of keys would take registers throughout.
     let lists = || Lists::new(lists, EXTENT::view().get(2), numbers.limits);
     let arrays = Arrays { scratch, output };
     let mut work = Work { arrays, order: numbers.order, lists, level: 0 };
@@ -166,7 +166,7 @@ fn count<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) 
     }
 }
 
-/// Third phase: moves tile `i`, or writes it anew.
+/// Third phase: moves tile `i`, or writes it again.
 #[inline(always)]
 #[track_caller]
 fn carry_out<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) {

@@ -1,4 +1,4 @@
-//! Launch 7: counts the keys of segments of which few bits are left, and writes them anew.
+//! Launch 7: counts the keys of segments of which few bits are left, and writes them again.
 
 use super::leftover::{Arrays, CHUNK, Leftover, Numbers};
 use super::lists::{Lists, TALLY_COUNT, TALLY_START, TALLY_WRITE, max_segments};

@@ -131,7 +131,7 @@ fn sort_one<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(
         load(tile, part);
         sort::<K, C, N, STABLE>(tile, part.len(), order);
         store(tile, part);
-        thread::sync_threads(); // the tile has been read before it is loaded anew, and what is written is seen
+        thread::sync_threads(); // the tile has been read before it is loaded again, and what is written is seen
         first += part.len();
     }
     let (mut from, mut to, mut swapped, mut run) = (keys, other, false, slots);

@@ -72,7 +72,7 @@ pub fn count<K: Scalar, C: Order<K>>(
         });
         level += 1;
     }
-    // Found anew, rather than kept in registers since the loads.
+    // Found again, rather than kept in registers since the loads.
     let (column, mut packed) = (Column::of(rows).anew(), [0; 4]);
     unroll::<ITEMS>(|i| {
         let mut bucket = nodes_of[i] / size - buckets;
