@@ -647,9 +647,9 @@ impl Launcher for Engine {
         self.check_views(kernel, parameters.views())?;
         let start = self.recorded()?;
         match &self.0.backend {
-            // SAFETY: the parameters are those of the kernel, by its type, and views are of live buffers.
             Backend::Cuda(cuda) => {
-                unsafe { cuda.launch(kernel, &geometry, &mut parameters.pointers()) }.map_err(Error::from)?
+                // SAFETY: the parameters are those of the kernel, by its type, and views are of live buffers.
+                unsafe { cuda.launch(kernel, &geometry, &mut parameters.pointers()) }.map_err(Error::from)?;
             }
             Backend::Simulator(options) => simt::sim::enqueue(call, geometry, *options).map_err(Error::from)?,
         }
