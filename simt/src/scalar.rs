@@ -126,20 +126,20 @@ pub trait Lies {
     const ACROSS: bool;
 }
 
-/// A row of the tile is a row of the operand, of [`Tile::DEPTH`](crate::warpgroup::Tile::DEPTH) elements: K-major.
+/// K-major: a row of the tile is a row of the operand, of [`Tile::DEPTH`](crate::warpgroup::Tile::DEPTH) elements.
 #[derive(Clone, Copy, Debug)]
-pub struct Along;
+pub struct KMajor;
 
-/// A row of the tile is one k of 64 rows of the operand, of 16 bits per element: 64 rows of the tile are 64 k of the
-/// operand's first 64 rows, the next 64 the same k of its next.
+/// MN-major: a row of the tile is one k of 64 rows of the operand, of 16 bits per element: 64 rows of the tile are 64 k
+/// of the operand's first 64 rows, the next 64 the same k of its next.
 #[derive(Clone, Copy, Debug)]
-pub struct Across;
+pub struct MnMajor;
 
-impl Lies for Along {
+impl Lies for KMajor {
     const ACROSS: bool = false;
 }
 
-impl Lies for Across {
+impl Lies for MnMajor {
     const ACROSS: bool = true;
 }
 

@@ -39,7 +39,7 @@ use crate::mma::{FragmentA, Tf32};
 use crate::scalar::{Eight, Operand};
 use crate::{Backend, Shared, bf16, warp};
 
-pub use crate::scalar::{Across, Along, Lies};
+pub use crate::scalar::{KMajor, Lies, MnMajor};
 
 /// Bytes of a row of a tile.
 pub const ROW: u32 = 128;

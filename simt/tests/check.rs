@@ -4,7 +4,7 @@ use simt::atomic::{Order, Scope};
 use simt::mbarrier::{self, Mbarrier};
 use simt::mma::Tf32;
 use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
-use simt::warpgroup::{self, Along, MORE, ROW, Sums, Tile};
+use simt::warpgroup::{self, KMajor, MORE, ROW, Sums, Tile};
 use simt::{Geometry, Global, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
 
 shared!(TILE: [u32; 256]);
@@ -502,17 +502,17 @@ fn tiles_written_beside_products(output: Global<f32>, tile: u32, after: u32) {
             }
         }
     };
-    let mut sums = Sums::<32>::ZERO.add::<bf16, Along, Along>(of_a(0), of_b(0));
+    let mut sums = Sums::<32>::ZERO.add::<bf16, KMajor, KMajor>(of_a(0), of_b(0));
     write(1);
     if after > 1 {
-        sums = sums.add::<bf16, Along, Along>(of_a(1), of_b(1));
+        sums = sums.add::<bf16, KMajor, KMajor>(of_a(1), of_b(1));
     }
     write(2);
     let sums = sums.finish();
     write(3);
     output.set(t, sums[31]);
     if after == 4 {
-        let _ = Sums::<32>::ZERO.add::<bf16, Along, Along>(of_a(0), of_b(0)); // the block ends before it
+        let _ = Sums::<32>::ZERO.add::<bf16, KMajor, KMajor>(of_a(0), of_b(0)); // the block ends before it
     }
 }
 

@@ -6,7 +6,7 @@ use simt::cluster;
 use simt::mbarrier::{self, Mbarrier};
 use simt::sim::{Check, Finding, Gpu, Kind, LaunchError, Options, check, launch};
 use simt::tensor_map::{Described, TensorMap};
-use simt::warpgroup::{self, Along, MORE, ROW, Sums, Tile};
+use simt::warpgroup::{self, KMajor, MORE, ROW, Sums, Tile};
 use simt::{Geometry, Global, async_copy, bf16, bulk, f16, grid, kernel, launcher::Launcher, shared, thread};
 
 shared!(WORDS: [u32; 256]);
@@ -344,8 +344,8 @@ fn multiplies(output: Global<f32>, first: u32, end: u32, odd: u32, later: u32) {
         (0, false) => warpgroup::multiply_add(a, b, [0.0; 32]),
         (0, true) => warpgroup::multiply_add(a, b, [0.0; 32]),
         _ => {
-            let sums = Sums::<32>::ZERO.add::<bf16, Along, Along>(a, b);
-            if warp == odd { sums.finish() } else { sums.add::<bf16, Along, Along>(a, b).finish() }
+            let sums = Sums::<32>::ZERO.add::<bf16, KMajor, KMajor>(a, b);
+            if warp == odd { sums.finish() } else { sums.add::<bf16, KMajor, KMajor>(a, b).finish() }
         }
     };
     output.set(t, sums[0]);

@@ -4,7 +4,7 @@ use simt::mbarrier::{self, Mbarrier};
 use simt::mma::Tf32;
 use simt::sim::{Kind, LaunchError, Options, launch};
 use simt::tensor_map::{Described, TensorMap, WORDS, Words};
-use simt::warpgroup::{Across, Along, Lies, MORE, ROW, Sums, Tile, multiply_add_split_held, store_fragments};
+use simt::warpgroup::{KMajor, Lies, MORE, MnMajor, ROW, Sums, Tile, multiply_add_split_held, store_fragments};
 use simt::{Global, Kernel, Shared, bf16, bulk, f16, kernel, shared, thread, warp};
 
 /// Memory as a device allocates it.
@@ -281,8 +281,8 @@ fn a_tile_is_a_box_of_the_map() {
 
 /// Adds the products of two pairs of tiles, of 64 k each: `a` has 64 rows, `b` 128. All of a pair are in memory as they
 /// lie in a tile, but for the places of packs.
-#[kernel(instances(along_along: <Along, Along>, along_across: <Along, Across>, across_along: <Across, Along>,
-    across_across: <Across, Across>))]
+#[kernel(instances(along_along: <KMajor, KMajor>, along_across: <KMajor, MnMajor>, across_along: <MnMajor, KMajor>,
+    across_across: <MnMajor, MnMajor>))]
 fn multiply<A: Lies, B: Lies>(a: Global<bf16>, b: Global<bf16>, c: Global<f32>) {
     let t = thread::thread_idx_x();
     let tiles = |pair: u32| (Tile::<bf16>::dynamic(pair * 24576, 64), Tile::<bf16>::dynamic(pair * 24576 + 8192, 128));
@@ -331,10 +331,10 @@ fn operands_lie_either_way() {
             assert_eq!(got, (0..128).map(term).sum::<f32>(), "{}: {i}", K::NAME);
         }
     }
-    check::<Along, Along, _>(multiply::<Along, Along>::default());
-    check::<Along, Across, _>(multiply::<Along, Across>::default());
-    check::<Across, Along, _>(multiply::<Across, Along>::default());
-    check::<Across, Across, _>(multiply::<Across, Across>::default());
+    check::<KMajor, KMajor, _>(multiply::<KMajor, KMajor>::default());
+    check::<KMajor, MnMajor, _>(multiply::<KMajor, MnMajor>::default());
+    check::<MnMajor, KMajor, _>(multiply::<MnMajor, KMajor>::default());
+    check::<MnMajor, MnMajor, _>(multiply::<MnMajor, MnMajor>::default());
 }
 
 /// Adds the products of a tile of 32 k, of 64 columns, and of rows that the threads hold, 64 times 32 in memory; once

@@ -26,7 +26,7 @@
 use super::Matrix;
 use super::tensor::tile_in_groups;
 use simt::math::to_bf16_pair;
-use simt::warpgroup::{Across, Along, ROW, Sums, Tile};
+use simt::warpgroup::{KMajor, MnMajor, ROW, Sums, Tile};
 use simt::{Global, async_copy, bf16, bulk, kernel, thread, unroll, warp};
 
 /// Rows of a tile of C.
@@ -73,7 +73,7 @@ pub fn matmul_tensor_group(a: Global<bf16>, b: Global<bf16>, c: Global<bf16>, m:
         thread::sync_threads();
         let (of_a, of_b) = tiles(step % STAGES);
         // Returns when the products of the step before are made; those of this step go on during the copies.
-        sums = sums.add::<bf16, Along, Across>(of_a.rows(group_row, GROUP_ROWS), of_b);
+        sums = sums.add::<bf16, KMajor, MnMajor>(of_a.rows(group_row, GROUP_ROWS), of_b);
         start_copy(a, row, b, column, step + AHEAD, steps);
         step += 1;
         if step == steps {

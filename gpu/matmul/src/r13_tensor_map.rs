@@ -29,7 +29,7 @@ use super::tensor::{store_tile, tile_in_groups};
 use simt::mbarrier::{self, Mbarrier};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
-use simt::warpgroup::{self, Across, Along, ROW, Sums, Tile};
+use simt::warpgroup::{self, KMajor, MnMajor, ROW, Sums, Tile};
 use simt::{Global, bf16, bulk, kernel, shared, thread, unroll};
 
 /// Rows of a tile of C.
@@ -168,7 +168,7 @@ fn consume(map_c: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32
             warp::sync_warp(FULL); // lanes may leave the wait one by one; `wgmma` needs them together
             let (of_a, of_b) = tiles(step);
             // Returns when the products of the step before are made; those of this step go on.
-            sums = sums.add::<bf16, Along, Across>(of_a.rows(group_row, GROUP_ROWS), of_b);
+            sums = sums.add::<bf16, KMajor, MnMajor>(of_a.rows(group_row, GROUP_ROWS), of_b);
             if t > 0 {
                 free(step.wrapping_sub(1));
             }

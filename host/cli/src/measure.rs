@@ -10,7 +10,7 @@ use simt::sim::LaunchError;
 use std::time::Duration;
 
 /// Timed runs on a GPU; the median counts.
-const GPU_RUNS: usize = 5;
+pub const GPU_RUNS: usize = 5;
 
 /// One row of a report.
 #[derive(Clone, Debug, Serialize)]
@@ -72,24 +72,9 @@ impl Serialize for Number {
     }
 }
 
-/// Runs a rung on a problem and reports it. A wrong result is a row that says so, not an error.
-///
-/// # Errors
-/// As for [`Problem::prepare`](crate::algorithms::Problem::prepare),
-/// [`Prepared::restore`](crate::algorithms::Prepared::restore) and [`Prepared::run`](crate::algorithms::Prepared::run).
-pub fn measure(
-    engine: &Engine,
-    family: &'static Family,
-    rung: &'static Rung,
-    problem: &dyn Problem,
-    dtype: Dtype,
-) -> Result<Row> {
-    measure_and_keep(engine, family, rung, problem, dtype).map(|(row, _)| row)
-}
-
-/// [`measure`] for a table of several rungs, which goes on after a rung that fails: a refusal becomes a skipped row, an
-/// error a row with that error. A rung that takes longer on the simulator than `allowed` is skipped too. After a device
-/// error no further rung runs.
+/// Checks, verifies and times a rung for a table of several rungs, which goes on after a rung that fails: a refusal
+/// becomes a skipped row, an error a row with that error. A rung that takes longer on the simulator than `allowed` is
+/// skipped too. After a device error no further rung runs.
 pub fn attempt(
     engine: &Engine,
     family: &'static Family,
@@ -102,7 +87,14 @@ pub fn attempt(
     if let Err(error) = engine.synchronize() {
         return Row { skipped: Some(format!("the device no longer answers: {error}")), ..row() };
     }
-    match simt::sim::within(allowed, || measure(engine, family, rung, problem, dtype)) {
+    let run = || {
+        let row = row().judged(checked(engine, problem, rung)?);
+        if row.error.is_some() {
+            return Ok(row);
+        }
+        row.timed(problem, time(engine, &mut *problem.prepare(engine, rung)?, GPU_RUNS))
+    };
+    match simt::sim::within(allowed, run) {
         Ok(row) => row,
         Err(Error::Launch(late @ LaunchError::OutOfTime { .. })) => {
             Row { skipped: Some(format!("{late}; ask for fewer elements, or for more time by --limit")), ..row() }
@@ -132,54 +124,26 @@ pub fn run_once(prepared: &mut dyn Prepared) -> Result<()> {
     prepared.verify()
 }
 
-/// [`measure`], and the prepared problem with the output of the last run.
+/// Runs on fresh input and verifies the output; returns milliseconds of a run. On a GPU, where the first run loads the
+/// kernels, that is the median of `again` more runs, unless `again` is 0. On the simulator one run is as good as the
+/// next.
 ///
 /// # Errors
-/// As for [`measure`].
-pub fn measure_and_keep<'p>(
-    engine: &Engine,
-    family: &'static Family,
-    rung: &'static Rung,
-    problem: &'p dyn Problem,
-    dtype: Dtype,
-) -> Result<(Row, Option<Box<dyn Prepared + 'p>>)> {
-    let mut row = Row::new(engine, family, rung, problem, dtype).judged(checked(engine, problem, rung)?);
-    if row.error.is_some() {
-        return Ok((row, None));
-    }
-    let mut prepared = problem.prepare(engine, rung)?;
-    let first = timed(engine, &mut *prepared)?;
-    match prepared.verify() {
-        Ok(()) => row.verified = true,
-        Err(e @ Error::Mismatch { .. }) => {
-            row.error = Some(e.to_string());
-            return Ok((row, Some(prepared)));
+/// As for [`run_once`].
+pub fn time(engine: &Engine, prepared: &mut dyn Prepared, again: usize) -> Result<f64> {
+    let again = if engine.is_simulator() { 0 } else { again };
+    let mut times = Vec::with_capacity(again + 1);
+    for run in 0..=again {
+        prepared.restore()?;
+        engine.synchronize()?;
+        let start = engine.mark()?;
+        prepared.run()?;
+        times.push(engine.elapsed_ms(&start, &engine.mark()?)?);
+        if run == 0 {
+            prepared.verify()?;
         }
-        Err(e) => return Err(e),
     }
-    // On a GPU the first run loads the kernels; on the simulator one run is as good as the next.
-    let ms = if engine.is_simulator() {
-        first
-    } else {
-        let mut times = (0..GPU_RUNS).map(|_| timed(engine, &mut *prepared)).collect::<Result<Vec<_>>>()?;
-        median(&mut times)
-    };
-    row.time_ms = Some(ms);
-    row.rate = Some(problem.work().rate(ms));
-    Ok((row, Some(prepared)))
-}
-
-/// Runs once on fresh input; returns milliseconds.
-///
-/// # Errors
-/// As for [`Prepared::restore`](crate::algorithms::Prepared::restore) and
-/// [`Prepared::run`](crate::algorithms::Prepared::run).
-pub fn timed(engine: &Engine, prepared: &mut dyn Prepared) -> Result<f64> {
-    prepared.restore()?;
-    engine.synchronize()?;
-    let start = engine.mark()?;
-    prepared.run()?;
-    engine.elapsed_ms(&start, &engine.mark()?)
+    Ok(median(&mut times[usize::from(again > 0)..]))
 }
 
 /// The middle value; of an even number of them the mean of the two in the middle. NaN for none.
@@ -200,6 +164,18 @@ impl Row {
         }
         self.checked = checked;
         self
+    }
+
+    /// The row with the outcome of [`time`]. A wrong result is a row that says so, not an error.
+    ///
+    /// # Errors
+    /// Those of [`time`], except [`Error::Mismatch`].
+    pub fn timed(self, problem: &dyn Problem, ms: Result<f64>) -> Result<Self> {
+        match ms {
+            Ok(ms) => Ok(Self { verified: true, time_ms: Some(ms), rate: Some(problem.work().rate(ms)), ..self }),
+            Err(e @ Error::Mismatch { .. }) => Ok(Self { error: Some(e.to_string()), ..self }),
+            Err(e) => Err(e),
+        }
     }
 
     /// A row before the run.

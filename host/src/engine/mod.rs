@@ -17,7 +17,7 @@ use cuda::Cuda;
 use simt::launcher::{self, Call, Device, Launcher, Memory, With};
 use simt::sim::{Check, LaunchError};
 use simt::tensor_map::{Described, Words};
-use simt::{Kernel, Parameters, Scalar};
+use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -459,17 +459,11 @@ impl Engine {
             return Ok(());
         }
         let call = With::new(kernel, args);
-        // SAFETY: the parameters are the call's; the views are as the caller says.
-        unsafe { self.enqueue_as_is(&call, &mut call.parameters(), geometry) }
-    }
-
-    /// # Safety
-    /// `parameters` are the call's; the views among them are of memory that the machine reaches while the kernel runs.
-    unsafe fn enqueue_as_is(&self, call: &dyn Call, parameters: &mut Parameters, geometry: Geometry) -> Result<()> {
+        let mut parameters = call.parameters();
         match &self.0.backend {
             // SAFETY: the parameters are those of the kernel, by its type; the views are as the caller says.
             Backend::Cuda(cuda) => unsafe { Ok(cuda.launch(call.name(), &geometry, &mut parameters.pointers())?) },
-            Backend::Simulator(options) => Ok(simt::sim::enqueue(call, geometry, *options)?),
+            Backend::Simulator(options) => Ok(simt::sim::enqueue(&call, geometry, *options)?),
         }
     }
 
@@ -652,8 +646,13 @@ impl Launcher for Engine {
         let (kernel, mut parameters) = (call.name(), call.parameters());
         self.check_views(kernel, parameters.views())?;
         let start = self.recorded()?;
-        // SAFETY: the parameters are the call's, and views are of live buffers.
-        unsafe { self.enqueue_as_is(call, &mut parameters, geometry) }?;
+        match &self.0.backend {
+            Backend::Cuda(cuda) => {
+                // SAFETY: the parameters are those of the kernel, by its type, and views are of live buffers.
+                unsafe { cuda.launch(kernel, &geometry, &mut parameters.pointers()) }.map_err(Error::from)?;
+            }
+            Backend::Simulator(options) => simt::sim::enqueue(call, geometry, *options).map_err(Error::from)?,
+        }
         let views = || parameters.views().to_vec();
         Ok(self.note(start, || What::Launch { kernel, geometry, views: views() })?)
     }

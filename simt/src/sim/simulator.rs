@@ -10,7 +10,7 @@ use super::wgmma::{self, Made, Tiles};
 use super::{async_copy, cluster, collective, memory, mma, stats, tensor_map, watchdog};
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
 use crate::machine::{Operation, Order, Scope, Sum};
-use crate::scalar::{Along, AtomicScalar, Eight, Lies, Operand, Scalar, from_bits, to_bits};
+use crate::scalar::{AtomicScalar, Eight, KMajor, Lies, Operand, Scalar, from_bits, to_bits};
 use crate::{bf16, f16};
 use std::panic::Location;
 use std::sync::OnceLock;
@@ -604,7 +604,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<T, T, Along, Along, SUMS>(Tiles { a, b }, &mut sums, Made::AtOnce) };
+        unsafe { wgmma::multiply_add::<T, T, KMajor, KMajor, SUMS>(Tiles { a, b }, &mut sums, Made::AtOnce) };
         sums
     }
 
@@ -617,7 +617,7 @@ impl Machine for Simulator {
         let mut parts = [0.0; SUMS];
         for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
             // SAFETY: passed on.
-            unsafe { wgmma::multiply_add::<T, T, Along, Along, SUMS>(Tiles { a, b }, &mut parts, Made::AtOnce) };
+            unsafe { wgmma::multiply_add::<T, T, KMajor, KMajor, SUMS>(Tiles { a, b }, &mut parts, Made::AtOnce) };
         }
         std::array::from_fn(|i| sums[i] + parts[i])
     }
@@ -645,8 +645,8 @@ impl Machine for Simulator {
         let tiles = |[a, b]: [u32; 2]| Tiles { a, b };
         // SAFETY: passed on.
         unsafe {
-            wgmma::multiply_add::<bf16, bf16, Along, Along, SUMS>(tiles(small), &mut parts, Made::AtOnce);
-            wgmma::multiply_add::<f32, f32, Along, Along, SUMS>(tiles(large), &mut parts, Made::AtOnce);
+            wgmma::multiply_add::<bf16, bf16, KMajor, KMajor, SUMS>(tiles(small), &mut parts, Made::AtOnce);
+            wgmma::multiply_add::<f32, f32, KMajor, KMajor, SUMS>(tiles(large), &mut parts, Made::AtOnce);
         }
         std::array::from_fn(|i| sums[i] + parts[i])
     }
@@ -681,7 +681,7 @@ impl Machine for Simulator {
         mut sums: [Sum; SUMS],
     ) -> [Sum; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<S, T, Along, Along, SUMS>(Tiles { a, b }, &mut sums, Made::Later) };
+        unsafe { wgmma::multiply_add::<S, T, KMajor, KMajor, SUMS>(Tiles { a, b }, &mut sums, Made::Later) };
         sums
     }
 
@@ -694,7 +694,7 @@ impl Machine for Simulator {
     ) -> [f32; SUMS] {
         let mut parts = [0.0; SUMS];
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<S, T, Along, Along, SUMS>(Tiles { a, b }, &mut parts, Made::AtOnce) };
+        unsafe { wgmma::multiply_add::<S, T, KMajor, KMajor, SUMS>(Tiles { a, b }, &mut parts, Made::AtOnce) };
         std::array::from_fn(|i| parts[i].mul_add(factors[i / 64][i / 2 % 2], sums[i]))
     }
 

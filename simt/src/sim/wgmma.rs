@@ -12,7 +12,7 @@ use super::decoded::ROWS;
 use super::mma::{Held, seen};
 use super::observe::{AccessKind, Space};
 use super::{collective, watchdog};
-use crate::scalar::{Along, Lies, Operand, Seen, from_bits};
+use crate::scalar::{KMajor, Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{F8E4M3, F8E5M2, bf16, f16};
 use std::marker::PhantomData;
@@ -116,7 +116,7 @@ pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
 ) {
     let (lane, columns) = (here().current() as u32 % 32, 2 * SUMS as u32);
     collective::hold(fragments, |fragments| {
-        let b = Packed::<f32, Along>::new(tile, columns);
+        let b = Packed::<f32, KMajor>::new(tile, columns);
         // Element k of a row is what one of the lanes holds.
         let of_a = |row: usize, k: usize| {
             let of = fragments.brought[row % 8 * 4 + k % 4].get()[k / 8];

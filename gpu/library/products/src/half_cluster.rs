@@ -29,7 +29,7 @@ use super::Shape;
 use super::group::BLOCK;
 use super::group::mapped::{Half, Mapped, Products};
 use simt::tensor_map::TensorMap;
-use simt::warpgroup::{Across, Along};
+use simt::warpgroup::{KMajor, MnMajor};
 use simt::{Global, bf16, f16, kernel};
 
 pub use super::half_hopper::COLUMNS;
@@ -49,14 +49,14 @@ type Pair<T, A, B> = Mapped<T, A, B, 128, 4, BLOCKS>;
     min_blocks = 1,
     cluster = BLOCKS,
     instances(
-        product_half_cluster_nn_bf16: <bf16, Pair<bf16, Along, Across>>,
-        product_half_cluster_nt_bf16: <bf16, Pair<bf16, Along, Along>>,
-        product_half_cluster_tn_bf16: <bf16, Pair<bf16, Across, Across>>,
-        product_half_cluster_tt_bf16: <bf16, Pair<bf16, Across, Along>>,
-        product_half_cluster_nn_f16: <f16, Pair<f16, Along, Across>>,
-        product_half_cluster_nt_f16: <f16, Pair<f16, Along, Along>>,
-        product_half_cluster_tn_f16: <f16, Pair<f16, Across, Across>>,
-        product_half_cluster_tt_f16: <f16, Pair<f16, Across, Along>>,
+        product_half_cluster_nn_bf16: <bf16, Pair<bf16, KMajor, MnMajor>>,
+        product_half_cluster_nt_bf16: <bf16, Pair<bf16, KMajor, KMajor>>,
+        product_half_cluster_tn_bf16: <bf16, Pair<bf16, MnMajor, MnMajor>>,
+        product_half_cluster_tt_bf16: <bf16, Pair<bf16, MnMajor, KMajor>>,
+        product_half_cluster_nn_f16: <f16, Pair<f16, KMajor, MnMajor>>,
+        product_half_cluster_nt_f16: <f16, Pair<f16, KMajor, KMajor>>,
+        product_half_cluster_tn_f16: <f16, Pair<f16, MnMajor, MnMajor>>,
+        product_half_cluster_tt_f16: <f16, Pair<f16, MnMajor, KMajor>>,
     )
 )]
 pub fn product_half_cluster<T: Half, P: Products<T>>(
@@ -86,7 +86,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("half_cluster.rs", [product_half_cluster])
-        .refusing(|ask| mapped_host::refuses("half-cluster", ask, Pair::<f16, Along, Across>::SHARED_BYTES))
+        .refusing(|ask| mapped_host::refuses("half-cluster", ask, Pair::<f16, KMajor, MnMajor>::SHARED_BYTES))
         .run_by(&Pairing);
 
     struct Pairing;
@@ -104,8 +104,8 @@ pub mod launches {
                 fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
                     let pairs = Width {
                         ways: [
-                            [way::<$T, Pair<$T, Along, Across>>(), way::<$T, Pair<$T, Along, Along>>()],
-                            [way::<$T, Pair<$T, Across, Across>>(), way::<$T, Pair<$T, Across, Along>>()],
+                            [way::<$T, Pair<$T, KMajor, MnMajor>>(), way::<$T, Pair<$T, KMajor, KMajor>>()],
+                            [way::<$T, Pair<$T, MnMajor, MnMajor>>(), way::<$T, Pair<$T, MnMajor, KMajor>>()],
                         ],
                         cost: 1.0,
                     };

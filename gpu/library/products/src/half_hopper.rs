@@ -29,13 +29,13 @@ use super::Shape;
 use super::group::BLOCK;
 use super::group::mapped::{Half, Mapped, Products};
 use simt::tensor_map::TensorMap;
-use simt::warpgroup::{Across, Along};
+use simt::warpgroup::{KMajor, MnMajor};
 use simt::{Global, bf16, f16, kernel};
 
 pub use super::group::ROWS;
 
 /// Columns of a tile of C.
-pub const COLUMNS: u32 = Wide::<f16, Along, Across>::COLUMNS;
+pub const COLUMNS: u32 = Wide::<f16, KMajor, MnMajor>::COLUMNS;
 
 type Wide<T, A, B> = Mapped<T, A, B, 128, 4>;
 type Middle<T, A, B> = Mapped<T, A, B, 64, 6>;
@@ -48,38 +48,38 @@ type Small<T, A, B> = Mapped<T, A, B, 32, 6, 1, 2>;
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        product_half_hopper_nn_bf16: <bf16, Wide<bf16, Along, Across>>,
-        product_half_hopper_nt_bf16: <bf16, Wide<bf16, Along, Along>>,
-        product_half_hopper_tn_bf16: <bf16, Wide<bf16, Across, Across>>,
-        product_half_hopper_tt_bf16: <bf16, Wide<bf16, Across, Along>>,
-        product_half_hopper_nn_f16: <f16, Wide<f16, Along, Across>>,
-        product_half_hopper_nt_f16: <f16, Wide<f16, Along, Along>>,
-        product_half_hopper_tn_f16: <f16, Wide<f16, Across, Across>>,
-        product_half_hopper_tt_f16: <f16, Wide<f16, Across, Along>>,
-        product_half_hopper_middle_nn_bf16: <bf16, Middle<bf16, Along, Across>>,
-        product_half_hopper_middle_nt_bf16: <bf16, Middle<bf16, Along, Along>>,
-        product_half_hopper_middle_tn_bf16: <bf16, Middle<bf16, Across, Across>>,
-        product_half_hopper_middle_tt_bf16: <bf16, Middle<bf16, Across, Along>>,
-        product_half_hopper_middle_nn_f16: <f16, Middle<f16, Along, Across>>,
-        product_half_hopper_middle_nt_f16: <f16, Middle<f16, Along, Along>>,
-        product_half_hopper_middle_tn_f16: <f16, Middle<f16, Across, Across>>,
-        product_half_hopper_middle_tt_f16: <f16, Middle<f16, Across, Along>>,
-        product_half_hopper_narrow_nn_bf16: <bf16, Narrow<bf16, Along, Across>>,
-        product_half_hopper_narrow_nt_bf16: <bf16, Narrow<bf16, Along, Along>>,
-        product_half_hopper_narrow_tn_bf16: <bf16, Narrow<bf16, Across, Across>>,
-        product_half_hopper_narrow_tt_bf16: <bf16, Narrow<bf16, Across, Along>>,
-        product_half_hopper_narrow_nn_f16: <f16, Narrow<f16, Along, Across>>,
-        product_half_hopper_narrow_nt_f16: <f16, Narrow<f16, Along, Along>>,
-        product_half_hopper_narrow_tn_f16: <f16, Narrow<f16, Across, Across>>,
-        product_half_hopper_narrow_tt_f16: <f16, Narrow<f16, Across, Along>>,
-        product_half_hopper_small_nn_bf16: <bf16, Small<bf16, Along, Across>>,
-        product_half_hopper_small_nt_bf16: <bf16, Small<bf16, Along, Along>>,
-        product_half_hopper_small_tn_bf16: <bf16, Small<bf16, Across, Across>>,
-        product_half_hopper_small_tt_bf16: <bf16, Small<bf16, Across, Along>>,
-        product_half_hopper_small_nn_f16: <f16, Small<f16, Along, Across>>,
-        product_half_hopper_small_nt_f16: <f16, Small<f16, Along, Along>>,
-        product_half_hopper_small_tn_f16: <f16, Small<f16, Across, Across>>,
-        product_half_hopper_small_tt_f16: <f16, Small<f16, Across, Along>>,
+        product_half_hopper_nn_bf16: <bf16, Wide<bf16, KMajor, MnMajor>>,
+        product_half_hopper_nt_bf16: <bf16, Wide<bf16, KMajor, KMajor>>,
+        product_half_hopper_tn_bf16: <bf16, Wide<bf16, MnMajor, MnMajor>>,
+        product_half_hopper_tt_bf16: <bf16, Wide<bf16, MnMajor, KMajor>>,
+        product_half_hopper_nn_f16: <f16, Wide<f16, KMajor, MnMajor>>,
+        product_half_hopper_nt_f16: <f16, Wide<f16, KMajor, KMajor>>,
+        product_half_hopper_tn_f16: <f16, Wide<f16, MnMajor, MnMajor>>,
+        product_half_hopper_tt_f16: <f16, Wide<f16, MnMajor, KMajor>>,
+        product_half_hopper_middle_nn_bf16: <bf16, Middle<bf16, KMajor, MnMajor>>,
+        product_half_hopper_middle_nt_bf16: <bf16, Middle<bf16, KMajor, KMajor>>,
+        product_half_hopper_middle_tn_bf16: <bf16, Middle<bf16, MnMajor, MnMajor>>,
+        product_half_hopper_middle_tt_bf16: <bf16, Middle<bf16, MnMajor, KMajor>>,
+        product_half_hopper_middle_nn_f16: <f16, Middle<f16, KMajor, MnMajor>>,
+        product_half_hopper_middle_nt_f16: <f16, Middle<f16, KMajor, KMajor>>,
+        product_half_hopper_middle_tn_f16: <f16, Middle<f16, MnMajor, MnMajor>>,
+        product_half_hopper_middle_tt_f16: <f16, Middle<f16, MnMajor, KMajor>>,
+        product_half_hopper_narrow_nn_bf16: <bf16, Narrow<bf16, KMajor, MnMajor>>,
+        product_half_hopper_narrow_nt_bf16: <bf16, Narrow<bf16, KMajor, KMajor>>,
+        product_half_hopper_narrow_tn_bf16: <bf16, Narrow<bf16, MnMajor, MnMajor>>,
+        product_half_hopper_narrow_tt_bf16: <bf16, Narrow<bf16, MnMajor, KMajor>>,
+        product_half_hopper_narrow_nn_f16: <f16, Narrow<f16, KMajor, MnMajor>>,
+        product_half_hopper_narrow_nt_f16: <f16, Narrow<f16, KMajor, KMajor>>,
+        product_half_hopper_narrow_tn_f16: <f16, Narrow<f16, MnMajor, MnMajor>>,
+        product_half_hopper_narrow_tt_f16: <f16, Narrow<f16, MnMajor, KMajor>>,
+        product_half_hopper_small_nn_bf16: <bf16, Small<bf16, KMajor, MnMajor>>,
+        product_half_hopper_small_nt_bf16: <bf16, Small<bf16, KMajor, KMajor>>,
+        product_half_hopper_small_tn_bf16: <bf16, Small<bf16, MnMajor, MnMajor>>,
+        product_half_hopper_small_tt_bf16: <bf16, Small<bf16, MnMajor, KMajor>>,
+        product_half_hopper_small_nn_f16: <f16, Small<f16, KMajor, MnMajor>>,
+        product_half_hopper_small_nt_f16: <f16, Small<f16, KMajor, KMajor>>,
+        product_half_hopper_small_tn_f16: <f16, Small<f16, MnMajor, MnMajor>>,
+        product_half_hopper_small_tt_f16: <f16, Small<f16, MnMajor, KMajor>>,
     )
 )]
 pub fn product_half_hopper<T: Half, P: Products<T>>(
@@ -108,7 +108,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("half_hopper.rs", [product_half_hopper])
-        .refusing(|ask| mapped_host::refuses("half-hopper", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
+        .refusing(|ask| mapped_host::refuses("half-hopper", ask, Wide::<f16, KMajor, MnMajor>::SHARED_BYTES))
         .run_by(&Mapping);
 
     struct Mapping;
@@ -125,8 +125,8 @@ pub mod launches {
         ($tiles:ident<$T:ident>, $cost:expr) => {
             Width {
                 ways: [
-                    [way::<$T, $tiles<$T, Along, Across>>(), way::<$T, $tiles<$T, Along, Along>>()],
-                    [way::<$T, $tiles<$T, Across, Across>>(), way::<$T, $tiles<$T, Across, Along>>()],
+                    [way::<$T, $tiles<$T, KMajor, MnMajor>>(), way::<$T, $tiles<$T, KMajor, KMajor>>()],
+                    [way::<$T, $tiles<$T, MnMajor, MnMajor>>(), way::<$T, $tiles<$T, MnMajor, KMajor>>()],
                 ],
                 cost: $cost,
             }

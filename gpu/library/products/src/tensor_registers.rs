@@ -30,11 +30,11 @@ use super::group::BLOCK;
 use super::group::held::Held;
 use super::group::mapped::Products;
 use simt::tensor_map::TensorMap;
-use simt::warpgroup::{Across, Along};
+use simt::warpgroup::{KMajor, MnMajor};
 use simt::{Global, kernel};
 
 /// Rows of a tile of C, which are columns of the product turned around.
-pub const ROWS: u32 = Wide::<Across>::COLUMNS;
+pub const ROWS: u32 = Wide::<MnMajor>::COLUMNS;
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = super::group::ROWS;
 
@@ -49,12 +49,12 @@ type Narrow<A> = Held<A, 32, 8>;
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        product_tensor_registers_across: <Wide<Across>>,
-        product_tensor_registers_along: <Wide<Along>>,
-        product_tensor_registers_middle_across: <Middle<Across>>,
-        product_tensor_registers_middle_along: <Middle<Along>>,
-        product_tensor_registers_narrow_across: <Narrow<Across>>,
-        product_tensor_registers_narrow_along: <Narrow<Along>>,
+        product_tensor_registers_across: <Wide<MnMajor>>,
+        product_tensor_registers_along: <Wide<KMajor>>,
+        product_tensor_registers_middle_across: <Middle<MnMajor>>,
+        product_tensor_registers_middle_along: <Middle<KMajor>>,
+        product_tensor_registers_narrow_across: <Narrow<MnMajor>>,
+        product_tensor_registers_narrow_along: <Narrow<KMajor>>,
     )
 )]
 pub fn product_tensor_registers<P: Products<f32>>(
@@ -83,7 +83,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("tensor_registers.rs", [product_tensor_registers])
-        .refusing(|ask| mapped_host::refuses("tensor-registers", ask, Wide::<Across>::SHARED_BYTES))
+        .refusing(|ask| mapped_host::refuses("tensor-registers", ask, Wide::<MnMajor>::SHARED_BYTES))
         .run_by(&Registers);
 
     struct Registers;
@@ -98,7 +98,7 @@ pub mod launches {
     /// The kernels with tiles of one width.
     macro_rules! width {
         ($tiles:ident, $cost:expr) => {
-            Width { ways: [[None, way::<$tiles<Along>>()], [None, way::<$tiles<Across>>()]], cost: $cost }
+            Width { ways: [[None, way::<$tiles<KMajor>>()], [None, way::<$tiles<MnMajor>>()]], cost: $cost }
         };
     }
 

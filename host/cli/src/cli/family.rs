@@ -6,7 +6,7 @@ use crate::algorithms::{Extra, Family, Kind, Operation, Parameters, Prepared, Si
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
 };
-use crate::measure::{Number, Row, measure_and_keep};
+use crate::measure::{GPU_RUNS, Number, Row, checked, time};
 use crate::report;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
@@ -286,9 +286,13 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         input: given.data,
         parameters,
     })?;
-    let (mut row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
+    let row = Row::new(&engine, family, rung, &*problem, dtype).judged(checked(&engine, &*problem, rung)?);
+    if row.error.is_some() {
+        return common.refuse(&engine, &row);
+    }
+    let mut prepared = problem.prepare(&engine, rung)?;
+    let mut row = row.timed(&*problem, time(&engine, &mut *prepared, GPU_RUNS))?;
     common.refuse(&engine, &row)?;
-    let Some(mut prepared) = prepared else { return Ok(()) };
     let left_out = problem.left_out();
     if left_out > 0 {
         let are = if left_out == 1 { "is" } else { "are" };

@@ -104,14 +104,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         // It is made once, so this does not fail.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
     }
-    let outcome = match command().try_get_matches_from(args) {
-        Ok(matches) => match matches.subcommand() {
-            Some(("learn", arguments)) => match refuse_common("learn", arguments) {
-                Ok(()) => return learn::main(arguments),
-                Err(error) => Err(error),
-            },
-            _ => dispatch(&matches),
-        },
+    let matches = match command().try_get_matches_from(args) {
+        Ok(matches) => matches,
         Err(e) => {
             // Help and version go to standard output with exit code 0; everything else is a usage error, 2.
             return match e.print().and_then(|()| std::io::stdout().flush()) {
@@ -119,6 +113,39 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 _ => ExitCode::from(e.exit_code() as u8),
             };
         }
+    };
+    let Some((name, arguments)) = matches.subcommand() else {
+        return failed(&Error::Usage("no command was given; rungs --help lists them".into()));
+    };
+    if let Err(e) = refuse_common(name, arguments) {
+        return failed(&e);
+    }
+    if name == "learn" {
+        return learn::main(arguments);
+    }
+    let common = Common::from(arguments);
+    let outcome = match name {
+        "all" => all::run(arguments, &common),
+        "bugs" => bugs::run(arguments, &common),
+        "bench" => bench::run(arguments, &common),
+        "list" => list::run(&common),
+        "litmus" => litmus::run(arguments, &common),
+        "explain" => explain::run(arguments, &common),
+        "ladder" => ladder::run(arguments, &common),
+        "check" => check::run(arguments, &common),
+        "lab" => lab::run(&common),
+        "devices" => devices::run(&common),
+        "doctor" => doctor::run(&common),
+        "sort" => sort::run(arguments, &common),
+        "profile" => profile::run(arguments, &common),
+        "sweep" => sweep::run(arguments, &common),
+        "fidelity" => fidelity::run(arguments, &common),
+        "trace" => trace::run(arguments, &common),
+        "completions" => completions::run(arguments),
+        _ => match crate::algorithms::family(name) {
+            Some(family) => family::run(family, arguments, &common),
+            None => Err(Error::Usage(format!("there is no command '{name}'; rungs --help lists them"))),
+        },
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -168,37 +195,6 @@ pub fn command() -> Command {
         false => arg,
     };
     top.mut_subcommands(|command| command.mut_args(takes_negative))
-}
-
-fn dispatch(matches: &ArgMatches) -> Result<()> {
-    let Some((name, arguments)) = matches.subcommand() else {
-        return Err(Error::Usage("no command was given; rungs --help lists them".into()));
-    };
-    refuse_common(name, arguments)?;
-    let common = Common::from(arguments);
-    match name {
-        "all" => all::run(arguments, &common),
-        "bugs" => bugs::run(arguments, &common),
-        "bench" => bench::run(arguments, &common),
-        "list" => list::run(&common),
-        "litmus" => litmus::run(arguments, &common),
-        "explain" => explain::run(arguments, &common),
-        "ladder" => ladder::run(arguments, &common),
-        "check" => check::run(arguments, &common),
-        "lab" => lab::run(&common),
-        "devices" => devices::run(&common),
-        "doctor" => doctor::run(&common),
-        "sort" => sort::run(arguments, &common),
-        "profile" => profile::run(arguments, &common),
-        "sweep" => sweep::run(arguments, &common),
-        "fidelity" => fidelity::run(arguments, &common),
-        "trace" => trace::run(arguments, &common),
-        "completions" => completions::run(arguments),
-        _ => match crate::algorithms::family(name) {
-            Some(family) => family::run(family, arguments, &common),
-            None => Err(Error::Usage(format!("there is no command '{name}'; rungs --help lists them"))),
-        },
-    }
 }
 
 /// The options that every command takes.

@@ -5,7 +5,7 @@ use super::{Common, gpus};
 use crate::algorithms::keys::KEY_TYPES;
 use crate::algorithms::{FAMILIES, Family, Kind, Parameters, Rung, Size, Workload, along};
 use crate::data::{Dtype, Format};
-use crate::measure::{Row, checked, timed};
+use crate::measure::{Row, checked, time};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::error::{Error, Result};
@@ -104,10 +104,8 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let row = Row::new(&engine, family, rung, &*problem, dtype).judged(checked(&engine, &*problem, rung)?);
     common.refuse(&engine, &row)?;
     let mut prepared = problem.prepare(&engine, rung)?;
-    let ms = timed(&engine, &mut *prepared)?;
-    prepared.verify()?;
-    let rate = problem.work().rate(ms);
-    let row = Row { verified: true, time_ms: Some(ms), rate: Some(rate), ..row };
+    let ms = time(&engine, &mut *prepared, 0)?;
+    let row = row.timed(&*problem, Ok(ms))?;
     outputs.write(&mut *prepared, size)?.report(common, &engine, row)
 }
 

@@ -7,12 +7,12 @@ use super::mapped::{BOX, BOXES, Mapped, STORED};
 use super::mapped_store::each;
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
-use simt::warpgroup::{Along, Tile};
+use simt::warpgroup::{KMajor, Tile};
 use simt::{bf16, bulk, four, opaque, thread, unroll};
 
 /// What fills the ring for elements of C of type `C`, and has boxes of C written.
 pub(super) type Loads<C, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> =
-    Mapped<C, Along, Along, SUMS, STAGES, BLOCKS>;
+    Mapped<C, KMajor, KMajor, SUMS, STAGES, BLOCKS>;
 
 /// A type of elements of C.
 pub trait OfC: Packed {

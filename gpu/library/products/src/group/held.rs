@@ -14,7 +14,7 @@ use simt::math::fma;
 use simt::mma::{FragmentA, Tf32};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
-use simt::warpgroup::{self, Along, Lies, Sums, Tile};
+use simt::warpgroup::{self, KMajor, Lies, Sums, Tile};
 use simt::{bulk, opaque, thread, unroll};
 
 /// Depth in K of a stage; rows and columns of a box of C.
@@ -28,7 +28,7 @@ const BOXES: u32 = 2;
 pub struct Held<A, const SUMS: usize, const STAGES: u32>(PhantomData<A>);
 
 /// The ring that copies A and B.
-type Loads<A, const SUMS: usize, const STAGES: u32> = Mapped<f32, A, Along, SUMS, STAGES>;
+type Loads<A, const SUMS: usize, const STAGES: u32> = Mapped<f32, A, KMajor, SUMS, STAGES>;
 
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SUMS, STAGES> {
     #[cfg(not(target_os = "cuda"))]

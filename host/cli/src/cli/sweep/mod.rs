@@ -11,7 +11,7 @@ mod radix;
 use super::Common;
 use crate::algorithms::{Family, Parameters, Problem, Rung, Size, Workload};
 use crate::data::Size as Count;
-use crate::measure::{median, timed};
+use crate::measure::GPU_RUNS;
 use crate::report;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs::engine::{DeviceInfo, Engine};
@@ -59,9 +59,6 @@ pub(super) fn report(
     }
 }
 
-/// Runs on a GPU, of which the median counts. The simulator needs one.
-const GPU_RUNS: usize = 5;
-
 /// An option with a list of counts.
 fn counts(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     let arg = Arg::new(name).long(name).value_name(value).help(help);
@@ -75,14 +72,7 @@ fn list(matches: &ArgMatches, name: &str, otherwise: &[u64]) -> Vec<u64> {
 
 /// Milliseconds of a rung on fresh input each time, verified once.
 fn time(engine: &Engine, rung: &Rung, problem: &dyn Problem) -> Result<f64> {
-    let mut prepared = problem.prepare(engine, rung)?;
-    let first = timed(engine, &mut *prepared)?;
-    prepared.verify()?;
-    if engine.is_simulator() {
-        return Ok(first);
-    }
-    let mut times = (0..GPU_RUNS).map(|_| timed(engine, &mut *prepared)).collect::<Result<Vec<_>>>()?;
-    Ok(median(&mut times))
+    crate::measure::time(engine, &mut *problem.prepare(engine, rung)?, GPU_RUNS)
 }
 
 /// A problem of `n` elements of the family's first type.
