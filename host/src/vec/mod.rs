@@ -404,8 +404,8 @@ impl<T: Scalar> DeviceVec<T> {
 
     /// The places of the elements in sorted order: element `places[i]` is number i. Equal elements keep their order.
     /// The elements stay where they are; [`DeviceVec::gather`] moves them, and whatever belongs to them. Those of 8 and
-    /// 16 bits are sorted as words of 32 bits. Floats are in the total order of IEEE 754, as in [`DeviceVec::sort`]: NaN
-    /// is last, a negative NaN first.
+    /// 16 bits are sorted as words of 32 bits. Floats are in the total order of IEEE 754, as in [`DeviceVec::sort`]:
+    /// NaN is last, a negative NaN first.
     ///
     /// ```
     /// use rungs::engine::Engine;

@@ -8,8 +8,8 @@
 //! next ones needs.
 //!
 //! **Bottleneck.** The tensor cores. On an H100, over `cublasDgemm`: 1.10, 1.02, 1.00 and 0.98 at 1024³, 2048³, 4096³
-//! and 8192³, 0.96 at 4104³, 0.99 at 5000³. A stage is given back behind a fence, which costs 0.5 to 1.5 %: TMA writes by
-//! another proxy, and where warps gave stages back without one, it overtook their last loads.
+//! and 8192³, 0.96 at 4104³, 0.99 at 5000³. A stage is given back behind a fence, which costs 0.5 to 1.5 %: TMA writes
+//! by another proxy, and where warps gave stages back without one, it overtook their last loads.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
 //! to shared memory. One barrier per block; one launch.
