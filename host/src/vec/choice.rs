@@ -57,6 +57,7 @@ const CUDA_9: Machine = Machine::Cuda(9, 0);
 const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21 and 2026-11-22");
 /// How the rows of GPUs were measured.
 const H100: Basis = Basis::Measured("rungs bench on an H100, bench/results/h100/h100-2026-11-22-*.json");
+const H100_F64: Basis = Basis::Measured("rungs bench on an H100, bench/results/h100/h100-2026-11-27-matmul-f64.json");
 const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-2*.json");
 
 const fn row<K>(
@@ -127,6 +128,7 @@ pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, CUDA_8, ANY, &products::LADDER, "three-tf32", Basis::Ladder),
     row(4, CUDA_8, ANY, &products::LADDER, "tf32", Basis::Ladder),
     row(8, SIM, ANY, &products::LADDER, "any-type", Basis::Ladder),
+    row(8, CUDA_9, ANY, &products::LADDER, "fp64-hopper", H100_F64),
     row(8, CUDA_8, ANY, &products::LADDER, "fp64", Basis::Ladder),
     row(2, SIM, ANY, &products::LADDER, "half-hopper", Basis::Ladder),
     row(2, CUDA_9, ANY, &products::LADDER, "half-cluster", H200),

@@ -393,7 +393,8 @@ mod tests {
             let rung = family.choose(size, Dtype::F32, &parameters, device);
             let refusal = family.refusal(rung, size, Dtype::F32, &parameters, device);
             assert_eq!(refusal.is_none(), compute_capability == (9, 0), "{refusal:?}");
-            assert_eq!(of_type(Dtype::F64, None), "fp64");
+            let of_f64 = if compute_capability == (9, 0) { "fp64-hopper" } else { "fp64" };
+            assert_eq!(of_type(Dtype::F64, None), of_f64);
             if compute_capability == (9, 0) {
                 assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["half-cluster"; 2]);
             }
