@@ -161,7 +161,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["fp64-hopper"],
         &[
             product(250, 120, 50).typed(Dtype::F64),
-            product(250, 250, 34).typed(Dtype::F64).schedules(4),
+            product(250, 250, 18).typed(Dtype::F64),
             product(510, 250, 18).typed(Dtype::F64).schedules(2),
         ],
     ),
