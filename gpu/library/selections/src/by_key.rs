@@ -287,21 +287,3 @@ fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
         i += BLOCK;
     }
 }
-
-#[cfg(not(target_os = "cuda"))]
-pub mod launches {
-    //! The rows of the ladders: lengths of runs, and sums of words by key.
-
-    use super::*;
-    use crate::pass::Pass;
-    use crate::rows::{Lengths, Sums};
-    use rungs_common::ladder::sift::{Entry, Sift, rung};
-
-    /// The row of the lengths of runs.
-    pub static RUN_LENGTHS: Entry<&dyn Sift> =
-        rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&Lengths(Pass::LookBack));
-
-    /// The row of sums by key.
-    pub static REDUCE_BY_KEY: Entry<&dyn Sift> =
-        rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&Sums(Pass::LookBack));
-}

@@ -1,5 +1,6 @@
 //! What the rows of selections launch: a pass, by a pivot or by runs.
 
+use crate::by_key::{TILE, lengths_by_key, reduce_by_key};
 use crate::pass::{Bounds, Pass, Selection, Selects as SelectsWords, Views};
 use crate::runs::{self, CombinesBy, CountsRuns, Grouping};
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED, Word as _};
@@ -185,3 +186,11 @@ mod tests {
         check(&[0.0f64, -0.0, 1.0, -1.0, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN]);
     }
 }
+
+/// The row of the lengths of runs by look-back.
+pub static RUN_LENGTHS: Entry<&dyn Sift> =
+    rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&Lengths(Pass::LookBack));
+
+/// The row of sums by key by look-back.
+pub static REDUCE_BY_KEY: Entry<&dyn Sift> =
+    rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&Sums(Pass::LookBack));
