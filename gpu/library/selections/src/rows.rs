@@ -159,6 +159,14 @@ fn views_of_runs<T: Pivot>(items: Items<T>) -> runs::Views<T::Word, u32> {
     runs::Views { keys, values: words, limit, unique, results, count }
 }
 
+/// The row of the lengths of runs by look-back.
+pub static RUN_LENGTHS: Entry<&dyn Sift> =
+    rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&Lengths(Pass::LookBack));
+
+/// The row of sums by key by look-back.
+pub static REDUCE_BY_KEY: Entry<&dyn Sift> =
+    rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&Sums(Pass::LookBack));
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,11 +194,3 @@ mod tests {
         check(&[0.0f64, -0.0, 1.0, -1.0, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN]);
     }
 }
-
-/// The row of the lengths of runs by look-back.
-pub static RUN_LENGTHS: Entry<&dyn Sift> =
-    rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&Lengths(Pass::LookBack));
-
-/// The row of sums by key by look-back.
-pub static REDUCE_BY_KEY: Entry<&dyn Sift> =
-    rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&Sums(Pass::LookBack));
