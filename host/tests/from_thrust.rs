@@ -69,9 +69,5 @@ fn the_page_s_program_does_what_the_host_does() -> Result<()> {
 
 #[test]
 fn the_page_has_the_program() {
-    let here = include_str!("from_thrust.rs");
-    let program = here.split("// begin\n").nth(1).unwrap().split("        // end").next().unwrap();
-    let lines: Vec<&str> = program.lines().map(|line| line.strip_prefix("        ").unwrap_or(line)).collect();
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/from-thrust.md")).unwrap();
-    assert!(page.contains(&format!("```rust\n{}\n```", lines.join("\n").trim_end())), "docs/from-thrust.md differs");
+    crate::assert_page_has("from-thrust.md", include_str!("from_thrust.rs"));
 }

@@ -41,8 +41,5 @@ fn every_element_is_written() -> Result<()> {
 
 #[test]
 fn the_page_has_the_launch() {
-    let here = include_str!("plane.rs");
-    let code = here.split("// begin\n").nth(1).unwrap().split("// end").next().unwrap();
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/own-kernels.md")).unwrap();
-    assert!(page.contains(&format!("```rust\n{code}```")), "docs/own-kernels.md differs");
+    crate::assert_page_has("own-kernels.md", include_str!("plane.rs"));
 }

@@ -59,8 +59,5 @@ fn two_workers_answer_in_order() {
 
 #[test]
 fn the_page_has_the_worker() {
-    let here = include_str!("services.rs");
-    let worker = here.split("// begin\n").nth(1).unwrap().split("// end").next().unwrap();
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/services.md")).unwrap();
-    assert!(page.contains(&format!("```rust\n{worker}```")), "docs/services.md differs");
+    crate::assert_page_has("services.md", include_str!("services.rs"));
 }

@@ -22,7 +22,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-/// Schedules, unless a case says otherwise: each rung has a case with so many.
+/// Schedules, unless a case says otherwise: each rung has a case with this number.
 const SCHEDULES: u32 = 32;
 
 /// The same number, or a smaller one where `RUNGS_SCHEDULES` lowers it, for a quick run.
@@ -289,7 +289,7 @@ const ONE_BLOCK: &[(&str, &[&str])] = &[
     ("scan", &["hillis-steele", "blelloch", "blelloch-padded"]),
 ];
 
-/// Kernels of rungs that only inputs launch which are too large for so many schedules.
+/// Kernels of rungs that only inputs launch which are too large for 32 schedules.
 const LARGE: &[(&str, &[&str])] = &[
     (
         "multi-way",

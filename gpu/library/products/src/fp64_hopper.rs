@@ -125,11 +125,11 @@ pub mod launches {
         }
     }
 
-    /// The map of a matrix, stored by rows, for boxes of so many rows; none if TMA cannot take it. To TMA an element is
-    /// two of `f32`.
+    /// The map of a matrix, stored by rows, for boxes of `box_rows` rows; none if TMA cannot take it. To TMA an element
+    /// is two of `f32`.
     fn described(data: Global<f64>, [rows, columns]: [u32; 2], stride: u32, box_rows: u32) -> Option<Described> {
         let (elements, twice) = (u64::from(rows) * u64::from(stride), |n: u32| n.checked_mul(2));
-        twice(u32::try_from(elements).ok()?)?; // a view has as many elements as a u32 counts
+        twice(u32::try_from(elements).ok()?)?; // a view has fewer than 2³² elements
         let data = data.slice(0, data.len().min(elements as u32));
         Described::of(data.cast::<f32>(), [rows, twice(columns)?], twice(stride)?, box_rows)
     }

@@ -44,7 +44,7 @@ use simt::{Eight, F8E4M3, F8E5M2, Global, bf16, kernel};
 pub const ROWS: u32 = super::group::ROWS;
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = Pair::<Promoted>::COLUMNS;
-/// K of a step: promoted sums, and blocks that have a scale, are over so many products.
+/// K of a step: promoted sums, and blocks that have a scale, span this number of products.
 pub const DEPTH: u32 = eight::DEPTH;
 /// Columns of B that have one scale.
 pub const COLUMNS_SCALED: u32 = eight::COLUMNS_SCALED;
@@ -336,8 +336,8 @@ pub mod launches {
             fits(a, b, c)?;
             let (m, n, k) = (c.rows, c.columns, a.columns);
             if a.transposed || !b.transposed {
-                let why = "fp8 products take A by rows and B by columns, so that both are contiguous along k: the \
-                           tensor cores read fp8 in no other way. Store the transpose of A, or of B, and pass its \
+                let why = "fp8 products take A by rows and B by columns, so that both are K-major: the tensor \
+                           cores read fp8 in no other way. Store the transpose of A, or of B, and pass its \
                            transposed view";
                 return Err(Failed::Unsuitable(why.into()));
             }

@@ -688,7 +688,7 @@ fn products_overlap() {
     }
 }
 
-/// The same in `f64`, with more tiles than blocks, so that the ring goes from one tile to the next.
+/// The same in `f64`, with more tiles than blocks, so that one ring serves several tiles.
 #[test]
 fn products_of_doubles_overlap() {
     let (m, n, k) = (126, 250, 18);
@@ -734,7 +734,7 @@ fn products_in_registers_overlap() {
     }
 }
 
-/// `mixed` on so many SMs, and the kernels that it launches.
+/// `mixed` on this number of SMs, and the kernels that it launches.
 fn mixed_launches(multiprocessors: u32, case: Case) -> BTreeSet<&'static str> {
     let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
     check(LADDER.get("mixed").unwrap(), &gpu, case);

@@ -52,7 +52,7 @@ const _: () = assert!(NUMBER < WORDS && WORDS.is_multiple_of(2));
 /// `f64` by keys of 8 bytes for compute capability 9.0; others are 4 at most.
 const MAX_SPILLS: u32 = 20;
 
-/// The same for an operator that needs so many for other kernels.
+/// The same for an operator that needs `others` bytes for other kernels.
 #[doc(hidden)]
 pub const fn spills_with(others: u32) -> u32 {
     if others > MAX_SPILLS { others } else { MAX_SPILLS }

@@ -158,7 +158,7 @@ fn elements_of_each_size_are_combined_in_their_order() {
     check_operator::<Pair<u32, i32>, compose_pairs::Kernels>();
 }
 
-/// Reduces on so many blocks.
+/// Reduces on the given number of blocks.
 fn on_blocks<T: Scalar, U: Scalar, K: Kernel>(
     input: &[T],
     blocks: u32,

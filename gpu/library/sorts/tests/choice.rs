@@ -27,7 +27,7 @@ const PARTITIONS: [(u32, u32); 2] = [(9, 0), (5, 4)];
 /// Keys that a bucket takes.
 const MOST: u64 = 384 * 12 - 31;
 
-/// A sort of `n` keys by way of buckets that are told apart by so many bits. No map is learned.
+/// A sort of `n` keys by way of buckets that are told apart by these numbers of bits. No map is learned.
 fn many(n: usize, (first_bits, second_bits): (u32, u32)) -> Many {
     let usual = Many::new::<u32>(n as u32, MAX_SHARED);
     let buckets = Plan { first_bits, second_bits, ..usual.buckets };
@@ -144,7 +144,7 @@ impl<'a, W: Width + Sort + Debug> Sequence<'a, W> {
     }
 }
 
-/// The kinds of keys; beside each, which way many of them go with one partition and with two.
+/// The kinds of keys; for each, which way many of them go with one partition and with two.
 #[allow(clippy::type_complexity)]
 const KINDS: [(&str, fn(u64, u64) -> u32, [Way; 2]); 16] = [
     ("uniform", |i, _| random(i) as u32, [Buckets, Buckets]),
@@ -328,7 +328,7 @@ fn both_ways_under_hostile_schedules() {
     }
 }
 
-/// Kinds of keys, by the bits of a word, with a map at hand; beside each, which way keys of 32 and of 64 bits go, and
+/// Kinds of keys, by the bits of a word, with a map at hand; for each, which way keys of 32 and of 64 bits go, and
 /// whether a map is learned for these.
 #[allow(clippy::type_complexity)]
 const BY_MAPS: [(&str, fn(u64) -> u64, [(Way, bool); 2]); 10] = [

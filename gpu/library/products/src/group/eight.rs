@@ -20,7 +20,7 @@ use simt::{Eight, Global, bulk, thread};
 use super::eight_put::Loads;
 pub use super::eight_put::OfC;
 
-/// K of a step: a factor belongs to the sums of so many products.
+/// K of a step: a factor belongs to the sums of this number of products.
 pub const DEPTH: u32 = Tile::<simt::F8E4M3>::DEPTH;
 /// Columns of B that have one factor per K step.
 pub const COLUMNS_SCALED: u32 = 128;
@@ -56,7 +56,7 @@ pub struct Scaled {
 
 /// A way that needs no factors.
 pub trait Unscaled: Adds {
-    /// It.
+    /// The way's only value.
     const HERE: Self;
 }
 

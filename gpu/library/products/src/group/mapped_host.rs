@@ -63,7 +63,7 @@ impl Tiling {
         (down * along, narrow)
     }
 
-    /// Clusters that run on so many SMs.
+    /// Clusters that run at the same time on `sms` SMs.
     pub fn running(&self, shape: &Shape, sms: u32) -> u32 {
         let (wide, narrow) = self.tiles(shape);
         (wide + narrow).min((sms / self.blocks).max(1))
@@ -78,7 +78,7 @@ impl Tiling {
         (f64::from(most) + narrow).max(wide.div_ceil(clusters).into())
     }
 
-    /// The time of a product with so many K steps, in those of a column of the widest tiles: `cost` times it for a
+    /// The time of a product with `steps` K steps, in those of a column of the widest tiles: `cost` times it for a
     /// column of these. `astride`: whether rows of an operand begin elsewhere than lines of L2.
     pub fn time(&self, shape: &Shape, sms: u32, steps: u32, (cost, astride): (f64, bool)) -> f64 {
         let cost = if astride && self.blocks == 1 { cost * ASTRIDE } else { cost };
@@ -86,7 +86,7 @@ impl Tiling {
     }
 }
 
-/// Whether rows that are so many bytes apart begin elsewhere than lines of L2.
+/// Whether rows with a stride of `bytes` begin elsewhere than lines of L2.
 pub fn is_astride(bytes: u32) -> bool {
     !bytes.is_multiple_of(LINE)
 }

@@ -71,7 +71,7 @@ use rungs_common::transform::Functor;
 use simt::warp::{self, FULL, WARP};
 use simt::{Argument, Global, Scalar, Shared, kernel, thread};
 
-/// Items per thread: a warp takes its part of a tile in so many rows of 32.
+/// Items per thread: a warp takes its part of a tile in this number of rows of 32.
 pub const ITEMS: usize = 16;
 
 /// Items of a tile.

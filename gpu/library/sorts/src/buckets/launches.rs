@@ -53,7 +53,7 @@ pub struct Layout {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block.
+    /// For `n` keys of type `W` on a device with `max_shared` bytes of shared memory per block.
     pub const fn new<W: Key>(n: u32, max_shared: u32) -> Self {
         Self::with_buckets_of::<W>(BUCKET_MEAN, n, max_shared)
     }
@@ -142,7 +142,7 @@ pub(crate) use launch;
 
 /// Moves keys of one word type to their buckets.
 pub trait Sort: Key {
-    /// Launch 1, for so many top bits. `zeroed`: see [`radix_msd_skewed_histogram`].
+    /// Launch 1, for the given number of top bits. `zeroed`: see [`radix_msd_skewed_histogram`].
     ///
     /// # Errors
     /// Whatever the launch fails with.

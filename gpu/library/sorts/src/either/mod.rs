@@ -109,8 +109,8 @@ pub const MOST: u32 = 1 << 20;
 /// The digit that buckets are told apart by: the first one.
 const TOP: u32 = 3;
 
-/// Words of the controls: whether keys go from the last digit on; how many buckets are crowded; a ticket for each pass;
-/// the crowded buckets.
+/// Words of the controls: whether keys go from the last digit on; how many buckets are oversized; a ticket for each
+/// pass; the oversized buckets.
 pub const CONTROLS: u32 = CROWDED + DIGITS;
 const FROM_LAST: u32 = 0;
 const HOW_MANY: u32 = 1;
@@ -209,8 +209,8 @@ pub fn radix_either_first<M: Mapping>(
     });
 }
 
-/// Sorts the buckets, or moves the keys by the third digit. Block b has bucket b; a crowded bucket goes on the list of
-/// the `control`.
+/// Sorts the buckets, or moves the keys by the third digit. Block b has bucket b; an oversized bucket goes on the list
+/// of the `control`.
 #[kernel(max_threads = THREADS, min_blocks = 2, instances(
     radix_either_second: <Plain>,
     radix_either_second_mapped: <Mapped>,
@@ -234,8 +234,8 @@ pub fn radix_either_second<M: Mapping>(
     });
 }
 
-/// Sorts the crowded buckets, or moves the keys by the second digit. The keys of a crowded bucket are in `to`, or in
-/// `from` if it was found to be crowded only when they had been written there; they go to `from`.
+/// Sorts the oversized buckets, or moves the keys by the second digit. The keys of an oversized bucket are in `to`, or
+/// in `from` if it was found to be oversized only when they had been written there; they go to `from`.
 #[kernel(max_threads = THREADS, min_blocks = 2)]
 #[rustfmt::skip]
 pub fn radix_either_third(
@@ -290,7 +290,7 @@ pub fn radix_either_one_block<W: Key>(keys: Global<W>, order: u32) {
         if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) == Outcome::Sorted {
             return;
         }
-        thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted anew
+        thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted again
         clear_counters(THREADS);
     }
     if sort_or_give_up::<W, Mapped, false, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {

@@ -10,8 +10,8 @@ use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 /// Pairs whose places a thread requests at once.
 pub const GROUP: usize = 4;
 
-/// Words are crowded if so many of 32 neighbours share a word of counters. Of uniform keys they do in one bucket of
-/// 4000, if it is a small one.
+/// Words are skewed if this number of 32 neighbours share a word of counters. With uniform keys that happens in one
+/// bucket of 4000, a small one.
 const CROWD: u32 = 3;
 
 /// Rounds of sorting runs and merging seams before runs are merged for good; one is nearly always enough.

@@ -95,7 +95,7 @@ pub fn count<K: Scalar, C: Order<K>>(
     }
 }
 
-/// The element so many bytes from the start of a view.
+/// The element `offset` bytes from the start of a view.
 #[inline(always)]
 fn at_byte<K: Scalar>(view: Shared<K>, offset: u32) -> K {
     view.cast::<u8>().slice(offset, size_of::<K>() as u32).cast::<K>().get(0)
