@@ -85,7 +85,7 @@ mod ladders {
     pub static RUN_LENGTHS: Ladder<&dyn Sift> = Ladder {
         family: "run-lengths",
         about: "how many items each run of equal items has",
-        rungs: &[&rows::RUN_LENGTHS, &look_ahead::launches::RUN_LENGTHS],
+        rungs: &[&by_key::launches::RUN_LENGTHS, &look_ahead::launches::RUN_LENGTHS],
         default: &look_ahead::launches::RUN_LENGTHS,
     };
 
@@ -93,7 +93,7 @@ mod ladders {
     pub static REDUCE_BY_KEY: Ladder<&dyn Sift> = Ladder {
         family: "reduce-by-key",
         about: "the sum of the words that belong to each run of equal items",
-        rungs: &[&rows::REDUCE_BY_KEY, &look_ahead::launches::REDUCE_BY_KEY],
+        rungs: &[&by_key::launches::REDUCE_BY_KEY, &look_ahead::launches::REDUCE_BY_KEY],
         default: &look_ahead::launches::REDUCE_BY_KEY,
     };
 }

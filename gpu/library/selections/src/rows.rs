@@ -1,6 +1,5 @@
 //! What the rows of selections launch: a pass, by a pivot or by runs.
 
-use crate::by_key::{TILE, lengths_by_key, reduce_by_key};
 use crate::pass::{Bounds, Pass, Selection, Selects as SelectsWords, Views};
 use crate::runs::{self, CombinesBy, CountsRuns, Grouping};
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED, Word as _};
@@ -158,14 +157,6 @@ fn views_of_runs<T: Pivot>(items: Items<T>) -> runs::Views<T::Word, u32> {
     let (keys, unique, limit) = (input.cast(), output.cast(), count.slice(0, 0));
     runs::Views { keys, values: words, limit, unique, results, count }
 }
-
-/// The row of the lengths of runs by look-back.
-pub static RUN_LENGTHS: Entry<&dyn Sift> =
-    rung!("by_key.rs", [lengths_by_key]).with_tiles(&[TILE as u64]).run_by(&Lengths(Pass::LookBack));
-
-/// The row of sums by key by look-back.
-pub static REDUCE_BY_KEY: Entry<&dyn Sift> =
-    rung!("by_key.rs", [reduce_by_key]).with_tiles(&[TILE as u64]).run_by(&Sums(Pass::LookBack));
 
 #[cfg(test)]
 mod tests {

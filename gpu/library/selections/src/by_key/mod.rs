@@ -30,6 +30,9 @@
 //! **Floats.** Where tiles are combined depends on how far a block has to look back, so the last bits of a sum may
 //! differ from run to run.
 
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
+
 use crate::compact::within;
 use crate::look_back::{self, Carry, Prefix, Runs, next_tile, prefix, prefix_words};
 use crate::{BLOCK, load, store};
