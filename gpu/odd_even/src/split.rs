@@ -1,6 +1,6 @@
 //! A round of odd-even merge-split: neighbouring runs are merged, and each keeps its half.
 //!
-//! A run is as long as one SM can sort, up to 32,768 keys. A block merges far fewer keys, so many blocks on many SMs
+//! A run is as long as one SM can sort, up to 32,768 keys. A block merges far fewer keys, and many blocks on many SMs
 //! make each run, a chunk each. A block searches for the keys of the two runs that belong to its chunk, and merges only
 //! those. In the search a warp looks at 32 places at a time.
 
