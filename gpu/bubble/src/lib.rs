@@ -1,7 +1,7 @@
 //! # Bubble sort
 //!
 //! Odd-even transposition, the bubble sort of parallel machines: compare the pairs (0,1) (2,3) …, then the pairs (1,2)
-//! (3,4) …, and so on; n such phases sort n keys. All pairs of a phase are compared at the same time.
+//! (3,4) …, and so on. After n such phases, n keys are in order. All pairs of a phase are compared at the same time.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]

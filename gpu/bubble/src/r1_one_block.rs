@@ -1,25 +1,24 @@
 //! # Bubble sort, all keys in one block
 //!
 //! **Idea.** Odd-even transposition: compare-exchange the pairs (0,1) (2,3) …, wait, then the pairs (1,2) (3,4) …,
-//! wait. n such phases sort n keys, so ⌈n/2⌉ rounds of two phases do.
+//! wait. n such phases sort n keys, so ⌈n/2⌉ rounds of two phases are enough.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** One SM works and the others idle; n ends where the shared memory of a block ends. The next rung
-//! uses all of them.
+//! **Bottleneck.** Only one SM works, and n is limited by the shared memory of one block. The next rung uses all SMs.
 //!
 //! **Cost.** ⌈n/2⌉·(n - 1) compare-exchanges, each with two shared loads and up to two stores; 2·⌈n/2⌉ + 1 barriers;
 //! one launch; one read and one write of each key in global memory.
 //!
-//! **Threads.** Thread t compares the pairs t, t + threads, … of each phase. Lanes use words two apart, so two lanes
-//! share a bank and an access to keys of 4 bytes takes two turns.
+//! **Threads.** Thread t compares the pairs t, t + threads, … of each phase. Neighbouring lanes use words two apart, so
+//! two lanes share a bank and an access to keys of 4 bytes takes two wavefronts.
 //!
-//! **Limits.** Any n up to the block's shared memory: 58,112 keys of 4 bytes where a block may have 227 KiB; the host
-//! refuses more.
+//! **Limits.** Any n that fits in the block's shared memory: 58,112 keys of 4 bytes where a block may have 227 KiB. The
+//! host refuses more.
 //!
 //! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), its kernel of one block, and N. Habermann,
-//! "Parallel neighbor-sort (or the glory of the induction principle)" (1972). Changed: any n that fits, and a thread
-//! for several pairs.
+//! "Parallel neighbor-sort (or the glory of the induction principle)" (1972). Changed: any n that fits, and several
+//! pairs per thread.
 
 use super::Key;
 use simt::{Global, Shared, kernel, thread};

@@ -1,25 +1,25 @@
 //! # Bubble sort, shifted windows over many blocks
 //!
-//! **Idea.** Cut the keys into windows of 1024; one block bubbles each window, all at once (pass a). Then do the same
-//! with the windows shifted by half (pass b), so that keys cross the seams. Seen from afar this is odd-even
-//! transposition again, with half windows as its elements: as many passes as there are halves sort everything. After
-//! the first pass a window is two sorted halves, so that sorting it is merging them: the passes are those of
-//! `odd-even`, and bubble sort is only how a window is merged.
+//! **Idea.** Cut the keys into windows of 1024. One block sorts each window, all windows at the same time (pass a).
+//! Then do the same with windows shifted by half (pass b), so that keys cross the seams. This is odd-even transposition
+//! again, with half windows in place of keys: with h half windows, h passes sort all keys. After the first pass each
+//! window consists of two sorted halves, so every later pass merges them, as in the family `odd-even`; here a bubble
+//! sort does the merge.
 //!
-//! **Changed from the rung before.** All SMs work, on any n. A launch has no barrier for all of its blocks,
-//! so a pass is a launch. Inside a block each thread keeps its odd key in a register and shares only its even
-//! key: one load and one store per phase, of neighbouring words. The rung before had two of each, with two lanes per
+//! **Changed from the rung before.** All SMs work, on any n. A launch has no barrier for all of its blocks, so each
+//! pass is a launch. Inside a block each thread keeps its odd key in a register and only its even key in shared memory.
+//! A phase takes one load and one store of neighbouring words. The rung before has two of each, with two lanes per
 //! bank.
 //!
 //! **Bottleneck.** A shared load, a shared store and a barrier for each compare-exchange. The next rung keeps all keys
 //! in registers.
 //!
 //! **Cost.** About n² compare-exchanges, twice those of the rung before: ⌈n/512⌉ launches, each of 512 rounds of two
-//! phases; 1024 barriers per block and launch. Up to 1024 keys take one launch. Memory does not matter: a key is read
-//! and written once for 1024 phases.
+//! phases; 1024 barriers per block and launch. Up to 1024 keys take one launch. Global memory hardly matters: a key is
+//! read and written once per 1024 phases.
 //!
 //! **Threads.** Thread t of a block owns the keys 2t (in shared memory) and 2t + 1 (in a register). It compares these
-//! two, then the keys 2t + 1 and 2t + 2; in each phase only one thread touches a place.
+//! two, then the keys 2t + 1 and 2t + 2. In each phase only one thread accesses a place.
 //!
 //! **Limits.** Any n. A launch may have fewer threads: a window is always two keys per thread.
 //!

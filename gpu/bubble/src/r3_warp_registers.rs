@@ -1,22 +1,22 @@
 //! # Bubble sort, one window per warp, in registers
 //!
 //! **Idea.** A warp holds a window of 1024 keys in its registers, 32 neighbours per lane. In a round of two phases a
-//! lane compares 31 pairs of its own registers. For the pairs across the seams it asks the lane above for its first key
-//! and the lane below for its last.
+//! lane compares 31 pairs of its own registers. For the two pairs that it shares with its neighbours, it gets the first
+//! key of the lane above and the last key of the lane below by shuffles.
 //!
 //! **Changed from the rung before.** `shared-block` uses shared memory and waits at a barrier for every
-//! compare-exchange. Here there is no shared memory, and no barrier but one of each warp before its stores: each lane
-//! does two shuffles per round.
+//! compare-exchange. Here there is no shared memory. The only barrier is one of each warp before its stores, and each
+//! lane does two shuffles per round.
 //!
-//! **Bottleneck.** The arithmetic itself: a minimum and a maximum for each compare-exchange, of which there are about
-//! n². Only a sort that compares less is faster: see the bitonic and the odd-even sorts.
+//! **Bottleneck.** The arithmetic: a minimum and a maximum for each compare-exchange, of which there are about n². The
+//! next rung needs half of them.
 //!
 //! **Cost.** About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; no barrier but one per
 //! warp; two shuffles per warp and round, four for keys of 8 bytes. Up to 1024 keys take one launch.
 //!
-//! **Threads.** One window per warp, four warps per block, so that each scheduler of an SM has one. Lane l
-//! ends with the keys 32·l to 32·l + 31. It starts with every 32nd key, which makes the loads of a warp contiguous: a
-//! pass sorts its window whatever order it finds.
+//! **Threads.** One window per warp, four warps per block, so that each scheduler of an SM has one. Lane l ends with
+//! the keys 32·l to 32·l + 31. It starts with every 32nd key, so that the loads of a warp are contiguous. That is
+//! possible because a pass sorts its window from any order.
 //!
 //! **Limits.** Any n.
 //!

@@ -1,7 +1,7 @@
 //! # Sum of cubes
 //!
-//! The sum of v³ over many values: little arithmetic, one read per value, and then all threads hold a part of one
-//! number. The ladder shows how to use many threads and how to combine their parts.
+//! The sum of v³ over many values. There is little arithmetic and one read per value, and then each thread has a part
+//! of the result. The ladder shows how to use many threads and how to combine their parts.
 //!
 //! Values are `u32`, sums are `u64` modulo 2⁶⁴. Each kernel also writes when each of its blocks began and ended, on two
 //! clocks, see [`Start`]. The heads do not count these 32 bytes per block.

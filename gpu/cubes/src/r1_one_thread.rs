@@ -1,21 +1,20 @@
 //! # Sum of cubes, one thread
 //!
-//! **Idea.** The loop as one would write it for a processor: one thread reads one value after another and adds its
-//! cube.
+//! **Idea.** The loop that you would write for the host: one thread reads one value after another and adds its cube.
 //!
 //! **Changed from the rung before.** First rung.
 //!
 //! **Bottleneck.** Latency: one thread has a few loads in flight at a time and waits hundreds of cycles for each. The
 //! rest of the device does nothing. The next rung gives the values to many threads.
 //!
-//! **Cost.** 4 bytes, two multiplications and an addition per value, all in a row; no barrier; one launch.
+//! **Cost.** 4 bytes, two multiplications and an addition per value, all in sequence; no barrier; one launch.
 //!
 //! **Threads.** One block of one thread. The host reads one sum.
 //!
 //! **Limits.** Any n.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; its first
-//! step has many threads, and this one is ours. Changed: sums of 64 bits.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated. It begins
+//! with many threads; this rung is our own. Changed: sums of 64 bits.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel};

@@ -2,17 +2,17 @@
 //!
 //! **Idea.** Cut the values into as many chunks as there are threads; each thread walks through its own chunk.
 //!
-//! **Changed from the rung before.** The threads of a block instead of one thread, so that many loads are in flight.
+//! **Changed from the rung before.** All threads of a block work, not only one, so there are many loads in flight.
 //!
-//! **Bottleneck.** The lanes of a warp read words that are a chunk apart: 32 sectors of 32 bytes for 32 words. The
-//! cache must keep the rest of each sector until the next steps of its thread. The next rung reads the same words in
-//! another order.
+//! **Bottleneck.** The lanes of a warp read words that are a chunk apart, so a request takes 32 sectors of 32 bytes for
+//! 32 words. The cache must keep each sector until the thread reads its other words. The next rung reads the same words
+//! in another order.
 //!
 //! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per thread; 1 barrier, for the clock; one
 //! launch.
 //!
 //! **Threads.** One block, by default of 256 threads; thread t has the values t·chunk to (t + 1)·chunk - 1. Each thread
-//! writes its sum; the host adds the sums.
+//! writes its sum, and the host adds the sums.
 //!
 //! **Limits.** Any n and any block.
 //!

@@ -1,17 +1,17 @@
 //! # Sum of cubes, one block, contiguous access
 //!
-//! **Idea.** The threads of one block walk over the values side by side: thread t takes the values t, t + threads, … .
-//! The 32 lanes of a warp read 32 neighbouring words, which are four sectors of memory in one request.
+//! **Idea.** The threads of one block read side by side: thread t takes the values t, t + threads, … . The 32 lanes of
+//! a warp read 32 neighbouring words, which are four sectors of memory in one request.
 //!
-//! **Changed from the rung before.** `one-block-strided` gives each thread a chunk of its own, so that the lanes of a
-//! warp read 32 words far apart.
+//! **Changed from the rung before.** In `one-block-strided` each thread has a chunk of its own, and the lanes of a warp
+//! read 32 words that are far apart.
 //!
-//! **Bottleneck.** One SM cannot have enough loads in flight to keep the memory busy. The next rung uses all of them.
+//! **Bottleneck.** One SM cannot have enough loads in flight to keep memory busy. The next rung uses all SMs.
 //!
 //! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per thread; 1 barrier, for the clock; one
 //! launch.
 //!
-//! **Threads.** One block, by default of 256 threads. Each thread writes its sum; the host adds the sums.
+//! **Threads.** One block, by default of 256 threads. Each thread writes its sum, and the host adds the sums.
 //!
 //! **Limits.** Any n and any block.
 //!

@@ -1,17 +1,17 @@
 //! # Sum of cubes, many blocks
 //!
-//! **Idea.** The same walk by the threads of all blocks: thread t of the grid takes the values t, t + (threads of the
+//! **Idea.** The threads of all blocks read side by side: thread t of the grid takes the values t, t + (threads of the
 //! grid), … .
 //!
-//! **Changed from the rung before.** A grid instead of a block: all SMs load at the same time.
+//! **Changed from the rung before.** A grid instead of one block: all SMs load at the same time.
 //!
-//! **Bottleneck.** Every thread leaves a sum: the host copies and adds as many numbers as there are threads. The next
-//! rung leaves one sum per block.
+//! **Bottleneck.** The host copies and adds one sum per thread. The next rung gives it one sum per block.
 //!
 //! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per thread; 1 barrier per block, for the
 //! clock; one launch.
 //!
-//! **Threads.** By default blocks of 256 threads, as many as fill the device. Reads are contiguous over each warp.
+//! **Threads.** By default blocks of 256 threads, enough to fill the device. The lanes of a warp read neighbouring
+//! words.
 //!
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
 //!

@@ -4,11 +4,11 @@
 //!
 //! **Changed from the rung before.** The host gets one sum per block instead of one per thread.
 //!
-//! **Bottleneck.** While one thread adds, the other threads of its block wait: as many dependent additions as the block
-//! has threads. The next rung adds in pairs, with many threads at once.
+//! **Bottleneck.** One thread adds all sums of its block, and each addition depends on the one before. The other
+//! threads of the block wait. The next rung adds with many threads at once.
 //!
-//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per block; as many additions in a row as
-//! the block has threads; 2 barriers per block, the second for the clock; one launch.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per block; one addition per thread of the
+//! block, in sequence; 2 barriers per block, the second for the clock; one launch.
 //!
 //! **Threads.** As in `many-blocks`; 8 bytes of shared memory per thread.
 //!

@@ -1,25 +1,24 @@
 //! # Sum of cubes, a tree in each block
 //!
-//! **Idea.** The sums of a block's threads lie in shared memory. In each step the second half of them is added to the
-//! first half, until one sum is left.
+//! **Idea.** The sums of a block's threads are in shared memory. Each step adds the second half of them to the first
+//! half, until one sum is left.
 //!
-//! **Changed from the rung before.** ⌈log₂ threads⌉ steps instead of as many additions in a row as the block has
-//! threads.
+//! **Changed from the rung before.** ⌈log₂ threads⌉ steps instead of one addition per thread in sequence.
 //!
 //! **Bottleneck.** Each step has a barrier and three accesses to shared memory, and in the last steps few threads have
-//! work. The next rung adds within a warp without memory.
+//! work. The next rung adds within a warp, without memory.
 //!
 //! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per block; ⌈log₂ threads⌉ + 1 barriers per
 //! block; one launch.
 //!
 //! **Threads.** As in `many-blocks`; 8 bytes of shared memory per thread. Active threads are neighbours and use
-//! neighbouring words, so whole warps drop out and there are no bank conflicts.
+//! neighbouring words, so whole warps become idle and there are no bank conflicts.
 //!
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all; the number of threads per block need not be
 //! a power of two.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which
-//! ends with the announcement of `block-sum`. This step is our own.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which ends
+//! with the announcement of `block-sum`. This step is our own.
 
 use super::{Start, sum_every};
 use simt::{Global, Shared, kernel, thread};

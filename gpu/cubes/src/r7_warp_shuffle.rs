@@ -1,12 +1,12 @@
 //! # Sum of cubes, added by shuffles
 //!
-//! **Idea.** The lanes of a warp pass their sums to each other directly: after five steps lane 0 has the sum of the
+//! **Idea.** The lanes of a warp pass their sums to each other by shuffles: after five steps lane 0 has the sum of the
 //! warp. Each warp of a block stores its sum in shared memory, and the first warp adds these sums in the same way.
 //!
 //! **Changed from the rung before.** One barrier instead of one per step, and 256 bytes of shared memory instead of 8
 //! per thread.
 //!
-//! **Bottleneck.** The host still copies one number per block and adds. The next rung leaves the host one number.
+//! **Bottleneck.** The host still copies and adds one number per block. In the next rung it only copies the result.
 //!
 //! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per block; at most 10 shuffles of 8 bytes
 //! per thread; 1 barrier per block; one launch.
@@ -15,8 +15,8 @@
 //!
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which
-//! ends with the announcement of `block-sum`. This step is our own.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which ends
+//! with the announcement of `block-sum`. This step is our own.
 
 use super::{Start, sum_every};
 use simt::warp::{self, FULL, WARP};

@@ -1,11 +1,11 @@
-//! # Sum of cubes, one launch
+//! # Sum of cubes, one atomic per block
 //!
 //! **Idea.** The first thread of each block adds the block's sum to one word of global memory by an atomic.
 //!
-//! **Changed from the rung before.** One number comes back, and it is the result.
+//! **Changed from the rung before.** The host copies one number, which is the result.
 //!
-//! **Bottleneck.** Memory: each value is read once, and nothing else takes time at large n. The family `reduce` shows
-//! the remaining gain: wider loads and more of them in flight.
+//! **Bottleneck.** Memory: each value is read once, and at large n nothing else takes time. The family `reduce` shows
+//! what remains to be gained, by wider loads and more of them in flight.
 //!
 //! **Cost.** 4 bytes, two multiplications and an addition per value; one atomic and 1 barrier per block; one launch,
 //! and the clearing of a word before it.
@@ -15,8 +15,8 @@
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all. The host clears the word before the launch.
 //! The order in which blocks add differs from run to run, which does not change a sum of integers.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which
-//! ends with the announcement of `block-sum`. This step is our own.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which ends
+//! with the announcement of `block-sum`. This step is our own.
 
 use super::r7_warp_shuffle::block_sum;
 use super::{Start, sum_every};

@@ -5,12 +5,12 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** All additions meet in L2, and those to one counter are serialised: the
-//! fewer different keys there are, the slower it gets. The next rung counts in the shared memory of each block first.
+//! **Bottleneck.** L2 performs all additions, and those to one counter in sequence: the fewer different keys there are,
+//! the slower it gets. The next rung counts in the shared memory of each block first.
 //!
 //! **Cost.** n global atomics; one read of each key; no barrier; one launch, and the clearing of the counts before it.
 //!
-//! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads.
+//! **Threads.** Neighbouring threads read neighbouring keys and step by the number of threads of the grid.
 //!
 //! **Limits.** Any n, up to 4096 bins; larger keys are not counted.
 //!

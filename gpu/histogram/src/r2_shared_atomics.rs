@@ -3,17 +3,17 @@
 //! **Idea.** Each block counts its keys in a table of its own in shared memory and adds the table to the counts at the
 //! end.
 //!
-//! **Changed from the rung before.** The atomic addition of each key goes to the SM's own memory and meets
-//! only the other threads of the block; L2 sees at most one addition per block and bin.
+//! **Changed from the rung before.** The atomic addition of each key is in the SM's own memory, where only the threads
+//! of the block add; L2 gets at most one addition per block and bin.
 //!
-//! **Bottleneck.** The warps of the block share one table: keys that repeat send all of them to the same few words. The
+//! **Bottleneck.** The warps of the block share one table: if keys repeat, all warps add to the same few words. The
 //! next rung gives each warp a table.
 //!
 //! **Cost.** n shared atomics, at most blocks × bins global atomics; one read of each key; 2 barriers per block; one
 //! launch, and the clearing of the counts before it.
 //!
-//! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads; in the first and last
-//! phase a thread has the bins t, t + 256, ….
+//! **Threads.** Neighbouring threads read neighbouring keys and step by the number of threads of the grid; in the first
+//! and last phase a thread has the bins t, t + 256, ….
 //!
 //! **Limits.** Any n, up to 4096 bins; larger keys are not counted.
 //!

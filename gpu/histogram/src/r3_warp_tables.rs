@@ -4,15 +4,15 @@
 //!
 //! **Changed from the rung before.** Warps no longer wait for each other's additions to the same word.
 //!
-//! **Bottleneck.** The lanes of one warp still meet: lanes whose counters lie in the same bank are served one after
-//! another, about three turns for random keys, and each lane loads one key at a time. The next rung gives each bank its
-//! own table and loads 16 bytes at once.
+//! **Bottleneck.** The lanes of one warp still share a table: lanes whose counters are in the same bank are served in
+//! sequence, in about three turns for random keys. Also, each lane loads one key at a time. The next rung gives each
+//! bank its own table and loads 16 bytes at once.
 //!
 //! **Cost.** n shared atomics, at most blocks × bins global atomics; one read of each key; 2 barriers per block; one
 //! launch, and the clearing of the counts before it.
 //!
-//! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads; in the last phase a thread
-//! adds the bins t, t + 256, … of all tables.
+//! **Threads.** Neighbouring threads read neighbouring keys and step by the number of threads of the grid; in the last
+//! phase a thread adds the bins t, t + 256, … of all tables.
 //!
 //! **Limits.** Any n, up to 4096 bins; larger keys are not counted. Above 1536 bins eight tables do not fit in 48 KiB,
 //! and warps share as many tables as fit.

@@ -1,27 +1,27 @@
 //! # Histogram, one shared table per bank
 //!
 //! **Idea.** Shared memory has 32 banks, each of which serves one lane at a time. There are 32 copies of the table,
-//! interleaved so that counter (bin, copy) is word `32 * bin + copy`: copy c lies in bank c. Lane c of every warp adds
-//! to copy c, so no two lanes of a warp ever want the same bank, whatever the keys are.
+//! interleaved so that counter (bin, copy) is word `32 * bin + copy`: copy c is in bank c. Lane c of every warp adds to
+//! copy c, so no two lanes of a warp want the same bank, whatever the keys are.
 //!
-//! **Changed from the rung before.** Copies belong to lanes, not to warps, which ends the conflicts within a warp for
-//! random and for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing:
-//! blocks add to totals that are zero between launches, and the last block to finish moves the totals to the counts.
-//! The next launch begins while this one ends. A block is given at least half as many bytes of keys as its table has,
-//! or else most of the time would go by with clearing tables and adding up copies.
+//! **Changed from the rung before.** Each lane has a copy of its own, so no lanes of a warp conflict, for random and
+//! for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing: blocks add to
+//! totals that are zero between launches, and the last block to finish moves the totals to the counts. The next launch
+//! begins while this one ends (programmatic dependent launch). A block gets at least half as many bytes of keys as its
+//! table has; with fewer, most of the time would be spent on clearing tables and adding up copies.
 //!
-//! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words. By ncu on an H200, 2²⁸ bytes:
-//! memory at 84 % of its peak, shared memory and issue slots at 64.
+//! **Bottleneck.** For bytes, the rate of shared atomics; for words, memory bandwidth. For 2²⁸ bytes on an H200, ncu
+//! shows memory at 84 % of its peak, shared memory and issue slots at 64 %.
 //!
 //! **Cost.** n shared atomics; at most blocks × bins global atomics, one more per block, and one per bin in the last
 //! block; one read of each key, 16 bytes at a time; 4 barriers per block; one launch.
 //!
-//! **Threads.** A warp loads 2 KiB at once, neighbouring lanes neighbouring 16 bytes; these units go to the blocks in
-//! turn. Four threads share a bin to add up its copies.
+//! **Threads.** A warp loads 2 KiB at once, neighbouring lanes neighbouring 16 bytes; blocks take these units in turn.
+//! Four threads add up the copies of a bin.
 //!
 //! **Limits.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take at most
-//! 64 KiB, so above 512 bins there are fewer than 32 copies, and lanes whose numbers are equal modulo the number of
-//! copies may meet.
+//! 64 KiB, so above 512 bins there are fewer than 32 copies. Then lanes whose numbers are equal modulo the number of
+//! copies share a copy.
 //!
 //! **Source.** V. Podlozhnyuk, "Histogram calculation in CUDA" (2007), where each thread has counters of its own.
 //! Changed: a table per bank instead, and one launch.

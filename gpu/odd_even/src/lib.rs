@@ -1,7 +1,7 @@
 //! # Odd-even sort over sorted blocks
 //!
-//! The bubble sort of whole blocks. Each block is sorted by itself. Then neighbours are merged, in turn with the one
-//! above and the one below, until every key has had time to reach its place.
+//! The bubble sort of whole blocks. Each block is sorted by itself. Then each block is merged with a neighbour, in turn
+//! the one above and the one below, until every key has had time to reach its place.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]

@@ -1,17 +1,17 @@
 //! # Odd-even sort, merging bitonic-sorted blocks
 //!
-//! **Idea.** A bitonic network sorts blocks of 8192 keys. Then passes merge halves of blocks: across the seams, the
-//! upper half of a block with the lower half of the next, then inside the blocks, and so on. Two sorted halves, one of
-//! them read backwards, are a bitonic sequence, which one sweep of the network sorts. Halves behave like the keys of a
-//! bubble sort: h of them are sorted after h passes.
+//! **Idea.** A bitonic network sorts blocks of 8192 keys. Then passes merge halves of blocks: first across the seams,
+//! the upper half of a block with the lower half of the next one, then inside the blocks, and so on. Two sorted halves,
+//! one of them read backwards, are a bitonic sequence, which one sweep of the network sorts. Halves behave like the
+//! keys of a bubble sort: h halves are sorted after h passes.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** The number of passes: ⌈n/4096⌉ passes over all keys, so the work grows with n². `bitonic` sorts in
-//! the same way without going from neighbour to neighbour.
+//! **Bottleneck.** The number of passes: ⌈n/4096⌉ passes over all keys, so the work grows with n². The next rung merges
+//! longer runs; the family `bitonic` exchanges keys over longer distances.
 //!
-//! **Cost.** ⌈n/4096⌉ launches. The first one sorts the blocks in 91 steps of the network and 26 barriers; each of the
-//! others merges in 13 steps and 4 barriers, and moves every key once each way. A merge of halves that are already in
+//! **Cost.** ⌈n/4096⌉ launches. The first one sorts the blocks in 91 steps of the network and 26 barriers. Each of the
+//! others merges in 13 steps and 4 barriers, and reads and writes every key once. A merge of halves that are already in
 //! order reads two keys.
 //!
 //! **Threads.** 512 per block, 16 keys each in registers, as in [`rungs_bitonic::tile`].
@@ -19,9 +19,9 @@
 //! **Limits.** Any n; the last half may be short, and nothing outside the array is touched.
 //!
 //! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020). Its blocks have 1024 keys, one per
-//! thread, with a launch for each step of their sort, and its merges go step by step through shared memory. Changed:
-//! blocks eight times as large, so an eighth of the passes; one launch sorts them; keys stay in registers for four
-//! steps at a time.
+//! thread, with a launch for each step of their sort, and every step of its merges uses shared memory. Changed: blocks
+//! are eight times as large, so there are an eighth of the passes; one launch sorts them; keys stay in registers for
+//! four steps at a time.
 
 use rungs_bitonic::tile::{BLOCK, TILE, keys_of_tile, merge_tile, min_blocks, sort_tile};
 use rungs_common::keys::Key;

@@ -1,19 +1,19 @@
 //! # Odd-even sort, long runs made by many blocks
 //!
 //! **Idea.** A run is as long as one SM can sort: 32,768 keys. In a round each run is merged with a neighbour, in turn
-//! with the one above and the one below; the lower of the two keeps the smaller keys, the upper the others. p runs are
-//! sorted after p rounds. Each run is made in chunks by many blocks, so all SMs work on a few long runs.
+//! the one above and the one below. The lower of the two keeps the smaller keys, the upper the others. p runs are
+//! sorted after p rounds. Many blocks make each run, a chunk each, so all SMs work on a few long runs.
 //!
-//! **Changed from the rung before.** Runs eight times as long as the halves of a block, so an eighth of the rounds. A
-//! merge looks only at the keys that it outputs: a search finds them, and a thread then takes nine keys one by one,
-//! where the network took 13 steps for all.
+//! **Changed from the rung before.** Runs are eight times as long as the halves of a block, so there are an eighth of
+//! the rounds. A block finds the keys of its chunk by a search. Then each thread merges nine keys one by one; the
+//! network took 13 steps for all keys.
 //!
-//! **Bottleneck.** The latency of a round, not its bytes: one launch, the search's dependent loads, load, merge, store.
-//! The next rung has no launches between rounds.
+//! **Bottleneck.** The latency of a round more than its bytes: a launch, the dependent loads of the search, then load,
+//! merge and store. The next rung has no launches between rounds.
 //!
 //! **Cost.** p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than 132 KiB of shared
-//! memory): 1 launch sorts them, p launches of a round follow (1 for two runs, none for one); a round moves every key
-//! once each way, and its blocks have 4 barriers, or 1 where a chunk is a copy. A second array of n keys.
+//! memory). 1 launch sorts them, and each of p rounds is a launch (1 round for two runs, none for one). A round reads
+//! and writes every key once, and its blocks have 4 barriers, or 1 where a chunk is a copy. A second array of n keys.
 //!
 //! **Threads.** Runs: 1024 per block, 32 keys each, as in [`super::runs`]. Rounds: 256 per block, nine keys each in one
 //! chunk.
@@ -22,8 +22,8 @@
 //!
 //! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020), for sorted blocks that merge with
 //! their neighbours, and G. Baudet and D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978), for
-//! the rule that each keeps its half. Our own: runs in chunks. The passes of the forum course "CUDA 程式設計 (9): 泡泡龍
-//! part 2" (2008) belong here too: after its first pass a window is two sorted halves, and sorting it is merging them.
+//! the rule that each keeps its half. Our own: runs in chunks. The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008) has
+//! the same passes: after its first one a window is two sorted halves, which the next one merges.
 
 use super::runs::{self, Run, Size, sort_run, threads};
 use super::split::{BLOCK, Round, fill_pads, min_blocks};

@@ -1,24 +1,25 @@
 //! # Odd-even sort, all rounds in one launch
 //!
-//! **Idea.** A persistent kernel does all rounds. A block that makes a chunk of a run waits only for the two runs that
-//! it reads, its own and its neighbour's: each run has a counter of the chunks that are done. So runs far from each
-//! other may be rounds apart, and no barrier separates the rounds.
+//! **Idea.** A persistent kernel does all rounds. Each run has a counter of its finished chunks. A block that makes a
+//! chunk waits only for the two runs that it reads, its own and its neighbour's. No barrier separates the rounds, so
+//! runs far from each other may be rounds apart.
 //!
-//! **Changed from the rung before.** One launch for all rounds. Blocks draw chunks by number, round after round; the
-//! number of the next one is drawn while a chunk is merged. Counters go on from launch to launch, so nothing is
-//! cleared. Three arrays in place of two: a run may be written while a neighbour still reads its keys of two rounds
-//! ago.
+//! **Changed from the rung before.** One launch for all rounds. Blocks draw the numbers of chunks from a counter, round
+//! after round, and draw the next number while they merge a chunk. Counters keep their values from launch to launch, so
+//! nothing is cleared. There are three arrays in place of two, because a run may be written while a neighbour still
+//! reads its keys of two rounds ago.
 //!
-//! **Bottleneck.** The latency of a chunk: the counters, the dependent loads of the search, load, merge, store. Only
-//! fewer rounds help: the next rung.
+//! **Bottleneck.** The latency of a chunk: the counters, the dependent loads of the search, then load, merge and store.
+//! Only fewer rounds help; the next rung has fewer.
 //!
-//! **Cost.** 2 launches; in p rounds every key is moved once each way, as in the rung before. For each chunk two
+//! **Cost.** 2 launches; each of p rounds reads and writes every key once, as in the rung before. For each chunk two
 //! atomics, and 5 barriers, or 2 where a chunk is a copy. Two more arrays of n keys.
 //!
 //! **Threads.** 256 per block, nine keys each in one chunk; at most 6 blocks per SM, 4 for keys of 8 bytes.
 //!
-//! **Limits.** Any n, and keys of any order. A block waits only for chunks with smaller numbers, which blocks that run
-//! have drawn, so any number of resident blocks is enough. A wait of some seconds ends the kernel with an error.
+//! **Limits.** Any n, and keys of any order. A block waits only for chunks with smaller numbers, which running blocks
+//! have drawn, so any number of resident blocks is enough. If a block waits for some seconds, the kernel ends with an
+//! error.
 //!
 //! **Source.** As the rung before: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
 //! D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978). Our own: rounds without launches.

@@ -1,24 +1,25 @@
 //! # Odd-even sort, rounds in levels
 //!
-//! **Idea.** Rounds first among the runs of a group, then among the groups, each of which is then one long run. p runs
-//! in groups of g are sorted after g + p/g rounds instead of p: 12 instead of 32. With three levels 24 instead of 512.
+//! **Idea.** The first rounds sort the runs inside each group. Each group is then one long run, and the next rounds
+//! sort the groups. p runs in groups of g are sorted after g + p/g rounds instead of p: 12 instead of 32. With three
+//! levels it is 24 instead of 512.
 //!
-//! **Changed from the rung before.** Fewer rounds, one launch each as in `merge-split`, by the same kernel. Keys still
-//! move only between neighbours, and each neighbour keeps its half. But neighbours of the upper levels are far apart,
-//! so the number of rounds no longer grows with the distance. With groups of two on every level this is a merge sort.
+//! **Changed from the rung before.** There are fewer rounds, each one launch of the kernel of `merge-split`. Runs are
+//! still merged only with neighbours, and each neighbour keeps its half. But the runs of the upper levels are long, so
+//! keys move far in one round. With groups of two on every level this is a merge sort.
 //!
-//! **Bottleneck.** Every round moves every key, and one key moves only by one run of the level. A sort that merges more
-//! runs at once, or does not compare (`radix`), needs fewer passes.
+//! **Bottleneck.** Every round reads and writes every key, and moves a key by at most one run of the level. A sort that
+//! merges more runs at once, or does not compare (`radix`), needs fewer passes.
 //!
-//! **Cost.** 1 launch sorts p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than
-//! 132 KiB of shared memory); two levels up to 64 runs, three beyond: 13 launches for 2²⁰ keys of 4 bytes, 25 for 2²⁴.
-//! A round moves every key once each way. A second array of n keys.
+//! **Cost.** 1 launch sorts p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than 132
+//! KiB of shared memory). Two levels up to 64 runs, three beyond: 13 launches for 2²⁰ keys of 4 bytes, 25 for 2²⁴. A
+//! round reads and writes every key once. A second array of n keys.
 //!
-//! **Threads.** As `merge-split`.
+//! **Threads.** As in `merge-split`.
 //!
-//! **Limits.** Any n, and keys of any order, as `merge-split`.
+//! **Limits.** Any n, and keys of any order, as in `merge-split`.
 //!
-//! **Source.** As `merge-split`: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
+//! **Source.** As for `merge-split`: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
 //! D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978). Our own: the levels.
 
 use super::split::{BLOCK, Round, fill_pads, min_blocks};

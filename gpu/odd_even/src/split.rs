@@ -1,8 +1,8 @@
 //! A round of odd-even merge-split: neighbouring runs are merged, and each keeps its half.
 //!
-//! A run is as long as one SM can sort, up to 32,768 keys. That is far more than a block merges, so a run is made in
-//! chunks, by many blocks on many SMs. A block finds the keys of the two runs that belong to its chunk by a search, in
-//! which a warp looks at 32 places at a time, and merges only those.
+//! A run is as long as one SM can sort, up to 32,768 keys. A block merges far fewer keys, and many blocks on many SMs
+//! make each run, a chunk each. A block searches for the keys of the two runs that belong to its chunk, and merges only
+//! those. In the search a warp looks at 32 places at a time.
 
 use rungs_common::keys::{Key, Word};
 use simt::warp::{self, FULL, WARP};
@@ -239,7 +239,7 @@ pub mod launches {
             Self { run, chunk, chunks: run.div_ceil(chunk), group: u32::MAX, parity: 0 }
         }
 
-        /// Rounds that sort `runs` sorted runs, or a group of so many.
+        /// Rounds that sort `runs` sorted runs, or a group with that number of runs.
         pub const fn rounds(runs: u32) -> u32 {
             match runs {
                 0 | 1 => 0,

@@ -5,7 +5,7 @@
 //! added depends on the number of elements (in the last two rungs also on the alignment of the first element and on the
 //! device), never on timing: the same call gives the same bits in every run.
 //!
-//! The rungs up to [`r6_vector_loads`] leave one value per block. The host launches the kernel again over these values
+//! The rungs up to [`r6_vector_loads`] write one value per block. The host launches the kernel again over these values
 //! until one is left: while `grid(n) > 1`, `n` becomes `grid(n)`.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]

@@ -1,13 +1,13 @@
 //! # Reduction, neighbours first
 //!
-//! **Idea.** A tree in shared memory. First each element at an even place takes in its right neighbour, then each
-//! element at a multiple of four takes in the one two places on, and so on, until the block's first element holds the
-//! result of all of them.
+//! **Idea.** A tree in shared memory. First each element at an even place is combined with its right neighbour, then
+//! each element at a multiple of four with the one two places further, and so on. In the end the block's first element
+//! holds the result of all.
 //!
 //! **Changed from the rung before.** First rung.
 //!
 //! **Bottleneck.** Divergence: at distance d only every 2d-th thread works. In the first five of the eight levels every
-//! warp has such a thread, so every warp runs them, with ever fewer of its lanes at work. The next rung keeps the
+//! warp has such a thread, so every warp runs these levels, with fewer and fewer working lanes. The next rung keeps the
 //! working threads together.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₂₅₆ n⌉ launches, at

@@ -1,10 +1,10 @@
 //! # Reduction, halves of the block
 //!
-//! **Idea.** The same tree with other partners: at each level the lower half of the remaining elements takes in the
-//! upper half, element by element.
+//! **Idea.** The same tree with other partners: at each level, each element of the lower half of the remaining ones is
+//! combined with its partner in the upper half.
 //!
-//! **Changed from the rung before.** The working threads are the first ones of the block. So whole warps fall idle and
-//! leave the SM to others, and neighbouring threads use neighbouring words.
+//! **Changed from the rung before.** The working threads are the first ones of the block. So whole warps become idle
+//! and the SM can run others, and neighbouring threads use neighbouring words.
 //!
 //! **Bottleneck.** Each thread loads one element, and half of the threads do nothing more. The next rung gives each
 //! thread two elements.

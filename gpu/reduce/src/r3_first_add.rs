@@ -2,11 +2,11 @@
 //!
 //! **Idea.** A thread loads two elements and combines them in registers before the tree begins.
 //!
-//! **Changed from the rung before.** A block takes in twice the elements with the same tree: half as many blocks, and
-//! half as many barriers per element.
+//! **Changed from the rung before.** A block combines twice the elements with the same tree, so there are half as many
+//! blocks, and half as many barriers per element.
 //!
-//! **Bottleneck.** The last levels are the work of a single warp, yet each of them stops the whole block at a barrier.
-//! The next rung does them without block barriers.
+//! **Bottleneck.** In the last levels only one warp works, yet at each level the whole block waits at a barrier. The
+//! next rung runs them without block barriers.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₅₁₂ n⌉ launches, at
 //! least one; 8 barriers per block.

@@ -7,7 +7,7 @@
 //! leave out all barriers between these levels, on the assumption that the lanes of a warp run in lockstep. Since
 //! compute capability 7.0 lanes run independently, so each level waits at a warp barrier.
 //!
-//! **Bottleneck.** Every level still goes through shared memory: write, wait, read. The next rung passes values from
+//! **Bottleneck.** Every level still uses shared memory: write, wait, read. The next rung passes values directly from
 //! lane to lane.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₅₁₂ n⌉ launches, at

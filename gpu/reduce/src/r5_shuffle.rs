@@ -1,13 +1,12 @@
 //! # Reduction, warp shuffles
 //!
 //! **Idea.** The lanes of a warp read each other's registers. Each warp combines its 32 values in five shuffles and
-//! leaves one value in shared memory; the first warp combines these values in the same way.
+//! stores one value in shared memory. The first warp combines these values in the same way.
 //!
 //! **Changed from the rung before.** One block barrier instead of three, and 64 bytes of shared memory instead of 2048.
 //!
-//! **Bottleneck.** A thread loads two elements of four or eight bytes and ends. That is too few bytes in flight to keep
-//! the memory busy, and blocks start and end all the time. The next rung loads 16 bytes at a time, several times at
-//! once.
+//! **Bottleneck.** A thread loads two elements of four or eight bytes and ends. These are too few bytes in flight to
+//! keep memory busy, and blocks start and end all the time. The next rung has several loads of 16 bytes in flight.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₅₁₂ n⌉ launches, at
 //! least one; 1 barrier per block.

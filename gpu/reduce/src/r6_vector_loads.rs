@@ -4,16 +4,16 @@
 //! 16 bytes at a time, has four such loads in flight, and keeps one running value for each element of a load.
 //!
 //! **Changed from the rung before.** A thread has 64 bytes in flight instead of two elements: eight times as many bytes
-//! for types of 4 bytes, four times for types of 8. Blocks stay, so the tree at the end is paid for once per block
-//! instead of once per 512 elements.
+//! for types of 4 bytes, four times for types of 8. A block combines many elements, so it needs the tree once, and not
+//! once per 512 elements.
 //!
-//! **Bottleneck.** Memory for large inputs: 93 % of its peak at 2²⁸ words (ncu, H200). For small inputs the second
-//! launch, which combines a few values: starting it takes longer than its work. The next rung needs one launch.
+//! **Bottleneck.** For large inputs, memory: 93 % of its peak at 2²⁸ words (ncu, H200). For small inputs, the second
+//! launch: it combines a few values, and starting it takes longer than that. The next rung needs one launch.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; 1 launch if one block is
 //! enough, else 2 (on up to 256 SMs); 1 barrier per block.
 //!
-//! **Threads.** Neighbouring threads load neighbouring packs of 16 bytes, in steps of the grid's threads.
+//! **Threads.** Neighbouring threads load neighbouring packs of 16 bytes and step by the number of threads of the grid.
 //!
 //! **Limits.** Any n, 0 included; any alignment of the first element.
 //!

@@ -3,18 +3,17 @@
 //! **Idea.** Each block writes its value to memory and takes a ticket. The block with the last ticket knows that all
 //! values are there, combines them in the order of the blocks, and writes the result.
 //!
-//! **Changed from the rung before.** No second launch, nothing to clear before the first (the last block sets the
-//! ticket counter back to zero), and 16 loads in flight per thread instead of four. Neither the share of a thread nor
-//! the order of the combinations depends on the order in which blocks run, so sums of floats are the same in every run,
-//! as before.
+//! **Changed from the rung before.** There is no second launch. The last block sets the ticket counter back to zero, so
+//! nothing is cleared before the launch. A thread has 16 loads in flight instead of four. As before, the order of the
+//! combinations does not depend on the order in which blocks run, so sums of floats are the same in every run.
 //!
-//! **Bottleneck.** Memory bandwidth for large inputs: 93 % of its peak at 2²⁸ words (ncu, H200). For small inputs the
-//! launch, one trip to memory, and the two or three more that the ticket and the values take.
+//! **Bottleneck.** For large inputs, memory: 93 % of its peak at 2²⁸ words (ncu, H200). For small inputs, latency: the
+//! launch, one access to memory for the elements, and two or three for the ticket and the values.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; 1 launch; one atomic and 2
-//! barriers per block, 3 barriers in the last one. A block that is alone takes no ticket and has 1 barrier.
+//! barriers per block, 3 barriers in the last one. If there is only one block, it takes no ticket and has 1 barrier.
 //!
-//! **Threads.** Neighbouring threads load neighbouring packs of 16 bytes, in steps of the grid's threads.
+//! **Threads.** Neighbouring threads load neighbouring packs of 16 bytes and step by the number of threads of the grid.
 //!
 //! **Limits.** Any n, 0 included; any alignment of the first element.
 //!

@@ -4,8 +4,8 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** The bandwidth of global memory. A thread has two loads in flight and then ends; the next rung has
-//! eight.
+//! **Bottleneck.** Loads in flight: a thread has two and then ends, which is too few for the bandwidth of global
+//! memory. The next rung has eight.
 //!
 //! **Cost.** One fused multiply-add and 12 bytes per element; no barrier; one launch.
 //!

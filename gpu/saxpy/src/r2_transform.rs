@@ -1,10 +1,10 @@
 //! # Saxpy, a transform with a functor
 //!
-//! **Idea.** The work on an element is a type with a function, the functor; the walk over the elements is written once,
-//! for all functors. a is a field of the functor and reaches the device as a parameter.
+//! **Idea.** The loop over the elements is written once. The work on an element is a type with one function, the
+//! functor. Its field `a` reaches the GPU as an argument of the kernel.
 //!
-//! **Changed from the rung before.** The kernel is one line. A thread has four elements instead of one, so that eight
-//! loads are in flight at once, and the author of a functor need not think of it.
+//! **Changed from the rung before.** The kernel is one line. A thread has four elements instead of one, so eight of its
+//! loads are in flight at once. The author of a functor need not think of that.
 //!
 //! **Bottleneck.** The bandwidth of global memory.
 //!

@@ -1,12 +1,12 @@
 //! # Scan of one block, doubling sums
 //!
-//! **Idea.** Before step `s` each element is the sum of the 2ˢ elements that end with it. The step adds to each the
-//! element 2ˢ places before it, so the sums double in length. After log₂n steps all of them reach back to the start.
+//! **Idea.** Before step `s` each element is the sum of the 2ˢ elements that end with it. The step adds to each element
+//! the one 2ˢ places before it, so the sums double in length. After log₂n steps each sum begins at the first element.
 //!
 //! **Changed from the rung before.** First rung.
 //!
 //! **Bottleneck.** Every step adds in every place: about n·log₂n additions where n - 1 are enough. The next rung needs
-//! no more than a constant number of additions per element.
+//! a constant number of additions per element.
 //!
 //! **Cost.** About n·log₂n additions for the 1024 places of the block; 8 bytes of global memory per word; 10 barriers,
 //! 11 if exclusive; one launch.

@@ -1,18 +1,18 @@
 //! # Scan of one block, a tree of sums
 //!
 //! **Idea.** Up the tree: pairs are added, then pairs of pairs, until the root is the sum of all. Down the tree: the
-//! root becomes the identity. Each node hands its value to its left child, and that value combined with the left
-//! child's old value to its right child. In the end each leaf holds the sum of all leaves before it.
+//! root becomes the identity. Each node gives its own value to its left child. Its right child gets that value combined
+//! with the old value of the left child. In the end each leaf holds the sum of all leaves before it.
 //!
 //! **Changed from the rung before.** 2·(n - 1) additions instead of about n·log₂n; two elements per thread.
 //!
-//! **Bottleneck.** Shared memory: the nodes of one level stand a power of two apart, so up to 32 lanes of a warp meet
-//! in one bank. The next rung moves the nodes apart.
+//! **Bottleneck.** Bank conflicts: the nodes of one level are a power of two apart, so up to 32 lanes of a warp want
+//! the same bank of shared memory. The next rung moves the nodes to different banks.
 //!
 //! **Cost.** 2·(n - 1) additions for the 1024 places of the block, and one more per place if inclusive; 8 bytes of
 //! global memory per word; 21 barriers; one launch.
 //!
-//! **Threads.** One block; thread t loads elements t and t + 512. At a level of k nodes the threads below k work.
+//! **Threads.** One block; thread t loads elements t and t + 512. At a level with k nodes, the first k threads work.
 //!
 //! **Limits.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the tree.
 //!

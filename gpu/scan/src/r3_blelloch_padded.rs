@@ -1,16 +1,15 @@
 //! # Scan of one block, without bank conflicts
 //!
-//! **Idea.** The tree of the rung before, with one unused word after every 32. Nodes that stood a multiple of 32 places
+//! **Idea.** The tree of the rung before, with one unused word after every 32. Nodes that were a multiple of 32 places
 //! apart, all in one bank, are now in different banks.
 //!
 //! **Changed from the rung before.** Every place `i` of the tree becomes `i + i / 32`, nothing else.
 //!
 //! **Bottleneck.** Barriers and idle threads: all threads of the block work at the lowest level, one thread at the top.
-//! And one block uses one SM of many; the next rung uses all of them.
+//! Also, one block uses only one SM; the next rung uses all SMs.
 //!
 //! **Cost.** As before: 2·(n - 1) additions for the 1024 places of the block, and one more per place if inclusive; 8
-//! bytes of global memory per word; 21 barriers; one launch. In the tree no two lanes of a warp meet in a bank, if
-//! elements have 4 bytes.
+//! bytes of global memory per word; 21 barriers; one launch. The tree has no bank conflicts if elements have 4 bytes.
 //!
 //! **Threads.** As before: one block, two elements per thread.
 //!

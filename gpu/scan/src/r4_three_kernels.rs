@@ -1,10 +1,10 @@
 //! # Scan of any length, three kernels
 //!
 //! **Idea.** Cut the input into tiles. The first kernel scans each tile by itself and stores its sum. The sums are
-//! scanned in the same way: by one tile, or by tiles of their own if there are too many. The last kernel adds to each
+//! scanned in the same way: as one tile, or as several tiles if there are too many. The last kernel adds to each
 //! element the sum of everything before its tile.
 //!
-//! **Changed from the rung before.** Many blocks, one per tile, instead of one; any length.
+//! **Changed from the rung before.** Any length: there are many blocks, one per tile.
 //!
 //! **Bottleneck.** Every element is read twice and written twice. The next rung reads and writes it once.
 //!

@@ -1,15 +1,15 @@
 //! # Scan in one pass, looking back
 //!
 //! **Idea.** A block scans its tile and publishes the tile's sum. Then it looks back over the tiles before: it adds
-//! their sums, from the nearest on, until it meets a tile whose prefix (the sum up to the end of that tile) is known,
-//! and publishes its own prefix. So a tile waits only for tiles that are being worked on, and the chain is short.
+//! their sums, beginning with the nearest, until it meets a tile whose prefix (the sum up to the end of that tile) is
+//! known. Then it publishes its own prefix. So a tile waits only for tiles that are being scanned at the same time.
 //!
-//! **Changed from the rung before.** One kernel reads and writes each element once; the sums of tiles go from block to
-//! block inside the launch. (A small kernel before it clears what the last scan left.)
+//! **Changed from the rung before.** One kernel reads and writes each element once. Blocks get the sums of other tiles
+//! inside the launch. (A small kernel before it clears the states of the last scan.)
 //!
-//! **Bottleneck.** A block loads, then waits for other blocks, then stores. Its memory traffic pauses meanwhile, and
-//! only other blocks on the same SM can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of
-//! its peak and no unit of the SM above 29. The next rung does all three at once.
+//! **Bottleneck.** A block loads, then waits for other blocks, then stores. While it waits, only other blocks on the
+//! same SM move data: for 2²⁸ words on an H200, ncu shows memory at 52 % of its peak and no unit of the SM above 29 %.
+//! In the next rung loading, waiting and storing overlap.
 //!
 //! **Cost.** About 2·n additions; 8 bytes of global memory per word, and a state of 8 or 16 bytes per tile; 5 barriers
 //! per tile; 2 launches.

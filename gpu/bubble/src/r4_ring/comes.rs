@@ -1,4 +1,4 @@
-//! The movers that come to a warp of the ring: fetched a batch ahead, staged in shared memory for the warp's last lane.
+//! The movers that a warp of the ring receives: fetched a batch ahead, staged in shared memory for its last lane.
 
 use super::{BATCH, BATCHES, BUNDLE, WARP_KEYS};
 use crate::{Key, key_or_last};

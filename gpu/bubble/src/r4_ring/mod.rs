@@ -1,29 +1,29 @@
 //! # Bubble sort, a ring of cells and movers
 //!
-//! **Idea.** In odd-even transposition half of the keys are on their way up at any time and half on their way down, one
-//! place per phase. Call those on their way up *cells* and the others *movers*. Seen from a cell, movers come by one
-//! after the other: the cell keeps the larger of the two keys, and the mover goes on with the smaller. At either end of
-//! the array a key turns round: cell and mover exchange their keys, whatever they are. So cells can stay in registers,
-//! while movers go round a ring of all lanes, twice. That is the whole network of n phases, in a skewed order.
+//! **Idea.** In odd-even transposition, at any time half of the keys move up and half move down, one place per phase.
+//! Call those that move up *cells* and the others *movers*. A cell meets the movers in sequence: it keeps the larger of
+//! the two keys, and the mover takes the smaller one to the next cell. At either end of the array a key turns round:
+//! cell and mover exchange their keys, whatever they are. So cells can stay in registers, while movers travel twice
+//! round a ring of all lanes. That is the whole network of n phases, in a skewed order.
 //!
-//! **Changed from the rung before.** One network over all n keys in place of passes over windows, each of which does
-//! all phases of a window whether a key can move so far or not: half the compare-exchanges. One launch: the keys leave
-//! the registers only between warps.
+//! **Changed from the rung before.** One network over all n keys in place of passes over windows. A pass does all
+//! phases of its window, even where no key moves that far; the network needs half the compare-exchanges. There is one
+//! launch, and keys leave the registers only between warps.
 //!
-//! **Bottleneck.** The minimum and the maximum of a compare-exchange: n² of them on 64 lanes per SM and
-//! cycle, 16.4 ms for 524,288 keys on an H200. Only a sort that compares less is faster.
+//! **Bottleneck.** The minimum and the maximum of each compare-exchange: n² operations on 64 lanes per SM and cycle,
+//! 16.4 ms for 524,288 keys on an H200. Only a sort that compares less is faster: see `bitonic` and `odd-even`.
 //!
 //! **Cost.** n²/2 + 256·n compare-exchanges for n a multiple of 1024, none of which is done twice: W = ⌈n/1024⌉ warps
-//! take 2·W + 1 steps in which 512 movers meet 512 cells. One launch and the clearing of the links. Per mover and warp
-//! a word of 8 bytes is read and written (two for keys of 8 bytes), per mover and lane there is a shuffle.
+//! take 2·W + 1 steps in which 512 movers meet 512 cells. One launch and the clearing of the links. Per mover and warp,
+//! a word of 8 bytes is read and written (two words for keys of 8 bytes); per mover and lane there is a shuffle.
 //!
-//! **Threads.** A warp has 512 cells, 16 per lane, and 512 movers, which pass its lanes in groups of eight from the
-//! last to the first and then go on to the warp before. Four warps per block, one for each scheduler; up to 16 if the
-//! SMs have fewer schedulers than there are warps.
+//! **Threads.** A warp has 512 cells, 16 per lane, and 512 movers, which pass its lanes in groups of eight, from the
+//! last lane to the first, and then continue in the warp before. Four warps per block, one for each scheduler; up to 16
+//! if the SMs have fewer schedulers than there are warps.
 //!
-//! **Limits.** Any n up to 16,384 keys per SM: all warps have to run at the same time, with as many blocks
-//! as SMs, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the
-//! smallest, and neither changes a key. A wait of some seconds ends the kernel with an error.
+//! **Limits.** Any n up to 16,384 keys per SM. All warps have to run at the same time, so there is at most one block
+//! per SM, and the launch is cooperative. Absent cells hold the largest key, absent movers the smallest, and neither
+//! changes a key. If a warp waits for some seconds, the kernel ends with an error.
 //!
 //! **Source.** N. Habermann, "Parallel neighbor-sort (or the glory of the induction principle)" (1972), for the
 //! network; the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), for bubble sort on a whole chip. Our own: cells and
@@ -41,7 +41,7 @@ use simt::{Global, Shared, kernel, shared, thread, unroll};
 const CELLS: usize = 16;
 /// Movers that a lane holds, a token.
 const MOVERS: usize = 8;
-/// Cells of a warp, and movers of a bundle, which goes from warp to warp.
+/// Cells of a warp, and movers of a bundle, which one warp passes to the next.
 const BUNDLE: u32 = WARP * CELLS as u32;
 /// Keys that a warp sorts.
 pub const WARP_KEYS: u32 = 2 * BUNDLE;

@@ -1,12 +1,12 @@
 //! # Scan in one pass, warps with fixed roles and bulk copies
 //!
 //! **Idea.** A persistent block works on several tiles at once, like an assembly line. One thread copies tiles to a
-//! ring in shared memory and back; four warps add up a tile and publish its sum; one warp adds up the sums of the tiles
-//! before it; four warps scan it in place. Each stage is ahead of the next by some tiles.
+//! ring in shared memory and back. Four warps add up a tile and publish its sum. One warp adds up the sums of the tiles
+//! before it. Four warps scan the tile in place. Each stage is some tiles ahead of the next one.
 //!
 //! **Changed from the rung before.** Loading, waiting and storing overlap in each block, and bulk copies need no
-//! threads. Tiles publish only their own sums, so no block waits for a chain of prefixes: a block keeps the sum up to
-//! its last tile and adds the sums published since. Tags count launches, so nothing is cleared.
+//! threads. Tiles publish only their own sums, so no block waits for a chain of prefixes. A block keeps the sum up to
+//! its last tile and adds the sums of the tiles since. Tags count launches, so nothing is cleared.
 //!
 //! **Bottleneck.** The bandwidth of global memory: 86 % of its peak at 2²⁸ words (ncu, H200).
 //!
@@ -17,10 +17,10 @@
 //! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a tile
 //! each of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
-//! **Limits.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from a
-//! multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
-//! pack in pairs, packs one by one, lanes by doubling, warps one by one; tiles in groups of 32 by a butterfly, groups
-//! one by one, then the incomplete group: the same on every device, for one n and one alignment of the input.
+//! **Limits.** Any n and any alignment; compute capability 9.0. It is fast if input and output are equally far from a
+//! multiple of 16 bytes; otherwise the scanning warps store. Tiles begin at a multiple of 16 bytes. Additions have the
+//! same order on every device, for one n and one alignment of the input: a pack in pairs, packs one by one, lanes by
+//! doubling, warps one by one; tiles in groups of 32 by a butterfly, groups one by one, then the incomplete group.
 //!
 //! **Source.** CCCL (CUB), pull request 6811, for the idea of looking ahead. The kernel is our own.
 
