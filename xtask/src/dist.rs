@@ -1,9 +1,12 @@
 //! `dist`: one folder for a GPU machine without Rust.
 
+mod third_party;
+
 use crate::backend::Backend;
 use crate::{book, build_ptx, project, shell};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +40,7 @@ struct Message {
     executable: Option<PathBuf>,
     target: Option<Target>,
     profile: Option<Profile>,
+    manifest_path: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -66,7 +70,8 @@ pub fn run(args: &Args) -> Result<()> {
         Backend::Rustc => None,
         Backend::RustCuda => Some(build_ptx::by_rust_cuda()?),
     };
-    let build = |args: &[&str], packages: &[&str]| build(args, packages, ptx.as_deref());
+    let mut manifests = BTreeSet::new();
+    let mut build = |args: &[&str], packages: &[&str]| build(args, packages, ptx.as_deref(), &mut manifests);
     let program = build(&["build", "--release", "--package", "rungs-cli", "--bin", "rungs"], &[])?;
     let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
@@ -94,6 +99,8 @@ pub fn run(args: &Args) -> Result<()> {
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&project::root().join(licence), &folder.join(licence))?;
     }
+    let metadata = shell::capture(shell::cargo(&["metadata", "--format-version", "1", "--locked"]))?;
+    write(&folder.join("THIRD-PARTY.txt"), &third_party::list(&manifests, &metadata)?)?;
     write(&folder.join("README.txt"), README)?;
     write(&folder.join("run.sh"), RUN)?;
     make_executable(&folder.join("run.sh"))?;
@@ -107,22 +114,29 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// The programs that a cargo command builds, with the PTX in this folder if there is one. `more`: further arguments, of
-/// packages or targets.
-fn build(args: &[&str], more: &[&str], ptx: Option<&Path>) -> Result<Vec<Executable>> {
+/// packages or targets. `manifests` gets those of all packages that were compiled.
+fn build(
+    args: &[&str],
+    more: &[&str],
+    ptx: Option<&Path>,
+    manifests: &mut BTreeSet<PathBuf>,
+) -> Result<Vec<Executable>> {
     let mut command = shell::cargo(args);
     command.args(more).arg("--message-format=json-render-diagnostics");
     if let Some(folder) = ptx {
         command.env(rungs_ptx::ptx_dir_variable("rungs"), folder);
     }
     let messages = shell::capture(command)?;
-    let executables: Vec<_> = messages.lines().filter_map(executable).collect();
+    let parsed: Vec<Message> = messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    manifests.extend(parsed.iter().filter_map(|message| message.manifest_path.clone()));
+    let executables: Vec<_> = parsed.into_iter().filter_map(executable).collect();
     ensure!(!executables.is_empty(), "`cargo {}` built no program", args.join(" "));
     Ok(executables)
 }
 
 /// The program of one message, if it names one.
-fn executable(message: &str) -> Option<Executable> {
-    let Message { executable, target, profile } = serde_json::from_str(message).ok()?;
+fn executable(message: Message) -> Option<Executable> {
+    let Message { executable, target, profile, .. } = message;
     let (path, target) = (executable?, target?);
     // A test with a runner of its own is of kind `test`; a library's or a program's own tests have the profile.
     let is_test = target.kind.iter().any(|kind| kind == "test") || profile.is_some_and(|profile| profile.test);
@@ -187,7 +201,7 @@ mod tests {
             ("test", false, "rungs", true),
             ("example", false, "rungs", false),
         ] {
-            let found = executable(&message("rungs", kind, profile)).unwrap();
+            let found = executable(serde_json::from_str(&message("rungs", kind, profile)).unwrap()).unwrap();
             assert_eq!((found.name.as_str(), found.is_test), (name, is_test), "{kind} {profile}");
         }
     }
@@ -204,8 +218,8 @@ mod tests {
 
     #[test]
     fn other_messages_are_passed_over() {
-        for message in [r#"{"reason":"build-finished","success":true}"#, "no json", r#"{"executable":null}"#] {
-            assert!(executable(message).is_none(), "{message}");
+        for message in [r#"{"reason":"build-finished","success":true}"#, r#"{"executable":null}"#] {
+            assert!(executable(serde_json::from_str(message).unwrap()).is_none(), "{message}");
         }
     }
 }
