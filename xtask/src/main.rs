@@ -5,6 +5,7 @@ mod book;
 mod browser;
 mod build_ptx;
 mod check_ptx;
+mod deny;
 mod dist;
 mod exercises;
 mod families;

@@ -1,8 +1,8 @@
 //! `test`: what a change needs, or with `--all` everything that must pass, in the order in which it is cheapest to
 //! fail.
 
-use crate::{book, browser, build_ptx, check_ptx, exercises, families, fuzz, own_kernel, packages, program, project};
-use crate::{setup, shell, systems, table, test_rung};
+use crate::{book, browser, build_ptx, check_ptx, deny, exercises, families, fuzz, own_kernel, packages, program};
+use crate::{project, setup, shell, systems, table, test_rung};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::fs;
@@ -93,6 +93,7 @@ const STEPS: &[Step] = &[
     step("packages", Part::All, "each package compiles from the files that would be published", |_| packages::check()),
     step("systems", Part::All, "what needs no GPU compiles for macOS and Windows", |_| systems::check())
         .unless(systems::missing),
+    step("deny", Part::All, "advisories and licences of the dependencies", |_| deny::check()).unless(deny::missing),
     step("fuzz", Part::All, "the fuzz targets, for some seconds", |_| fuzz::test()).unless(fuzz::missing),
     step("checks", Part::Short, "trials of the touched families, checked under 4 schedules", |_| checks()),
     // Last, so that the summary of the test runner is the last that is printed.
@@ -145,6 +146,17 @@ struct Done {
     name: &'static str,
     outcome: Outcome,
     time: Duration,
+    /// Processor time of the programs that it ran, where that can be told.
+    processor: Option<Duration>,
+}
+
+/// The processor time of all programs that this one has waited for.
+fn processor_time() -> Option<Duration> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name, in parentheses, may hold spaces. Behind it, fields 13 and 14 are the children's times, in 1/100 s.
+    let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |i: usize| fields.get(i)?.parse::<u64>().ok();
+    Some(Duration::from_millis(10 * (ticks(13)? + ticks(14)?)))
 }
 
 /// Runs them all. The table of times comes at the end, but before the tests.
@@ -155,7 +167,7 @@ fn run_all(steps: &[Step], all: bool, may_skip: &[String]) -> Vec<Done> {
             print!("\n{}", summary(&done));
         }
         println!("\n== {} ({} of {}): {}", step.name, i + 1, steps.len(), step.what);
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), processor_time());
         let outcome = outcome(step, all, may_skip);
         match &outcome {
             Outcome::Passed if step.name == TESTS => {}
@@ -163,7 +175,8 @@ fn run_all(steps: &[Step], all: bool, may_skip: &[String]) -> Vec<Done> {
             Outcome::Failed(why) => println!("== {}: failed: {why}", step.name),
             Outcome::Skipped(why) => println!("== {}: skipped: {why}", step.name),
         }
-        done.push(Done { name: step.name, outcome, time: started.elapsed() });
+        let processor = processor_time().zip(before).map(|(after, before)| after - before);
+        done.push(Done { name: step.name, outcome, time: started.elapsed(), processor });
     }
     if done.last().is_some_and(|last| last.name != TESTS || last.outcome != Outcome::Passed) {
         print!("\n{}", summary(&done));
@@ -181,7 +194,7 @@ fn outcome(step: &Step, all: bool, may_skip: &[String]) -> Outcome {
     }
 }
 
-/// The time of each step, and the reason for each that was skipped.
+/// The time of each step, the processor time of what it ran, and the reason for each that was skipped.
 fn summary(done: &[Done]) -> String {
     let row = |done: &Done| {
         let outcome = match done.outcome {
@@ -189,9 +202,12 @@ fn summary(done: &[Done]) -> String {
             Outcome::Failed(_) => "FAILED",
             Outcome::Skipped(_) => "skipped",
         };
-        vec![done.name.to_string(), outcome.to_string(), format!("{:.1}", done.time.as_secs_f64())]
+        let seconds = |time: Duration| format!("{:.1}", time.as_secs_f64());
+        let processor = done.processor.map_or_else(String::new, seconds);
+        vec![done.name.to_string(), outcome.to_string(), seconds(done.time), processor]
     };
-    let mut text = table::render(&["step", "", "seconds"], &done.iter().map(row).collect::<Vec<_>>(), 2);
+    let rows = done.iter().map(row).collect::<Vec<_>>();
+    let mut text = table::render(&["step", "", "seconds", "processor"], &rows, 2);
     for done in done {
         if let Outcome::Skipped(why) = &done.outcome {
             text += &format!("NOT PROVED HERE: {}: {why}\n", done.name);
