@@ -174,7 +174,7 @@ impl Job<'_> {
     #[rustfmt::skip]
     fn timed(
         &self, group: &dyn Group, engine: &Engine, (rung, found): (&'static str, Option<Difference>),
-        (amount, unit): (f64, RateUnit), mut run: impl FnMut(bool) -> Result<()>,
+        (amount, unit): (f64, RateUnit), run: &mut dyn FnMut(bool) -> Result<()>,
     ) -> Result<Outcome> {
         let error = self.agree(group, rung, found)?;
         let (mut times, mut profile) = (vec![], None);
@@ -253,7 +253,7 @@ impl Job<'_> {
         // All ranks look at all shares, and find the same.
         let found = verdict::sort(&Share::all(&keys)?, &Share::all(&input)?);
         let work = (self.size.n() as f64, RateUnit::Keys);
-        let outcome = self.timed(group, engine, (ran, found), work, |now| {
+        let outcome = self.timed(group, engine, (ran, found), work, &mut |now| {
             if now { sort(&mut keys).map(|_| ()) } else { keys.copy_from(&input) }
         })?;
         if let Some(files) = self.files.filter(|_| outcome.verified) {
@@ -288,7 +288,7 @@ impl Job<'_> {
             found = found.or(verdict::pairs(&after, &before, is_place));
         }
         let work = (self.size.n() as f64, RateUnit::Keys);
-        let outcome = self.timed(group, engine, (rung, found), work, |now| {
+        let outcome = self.timed(group, engine, (rung, found), work, &mut |now| {
             if now {
                 return sorter.sort(&mut keys, &mut values);
             }
@@ -327,13 +327,9 @@ impl Job<'_> {
         let want: T = all.into_iter().fold(Reducible::identity(operation), combined);
         let found = verdict::elements(&[reducer.totals(&input)?.all], &[want]);
         let work = (self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
-        self.timed(
-            group,
-            engine,
-            (OWN, found),
-            work,
-            |now| if now { reducer.totals(&input).map(|_| ()) } else { Ok(()) },
-        )
+        self.timed(group, engine, (OWN, found), work, &mut |now| {
+            if now { reducer.totals(&input).map(|_| ()) } else { Ok(()) }
+        })
     }
 
     fn scan<T: Total + Reducible>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
@@ -360,7 +356,7 @@ impl Job<'_> {
         let want: Vec<T> = mine.iter().map(step).collect();
         let found = verdict::elements(&output.to_vec()?, &want);
         let work = (2.0 * self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
-        self.timed(group, engine, (OWN, found), work, |now| {
+        self.timed(group, engine, (OWN, found), work, &mut |now| {
             if now { scanner.scan(&mut input, &mut output, exclusive) } else { Ok(()) }
         })
     }
@@ -387,13 +383,9 @@ impl Job<'_> {
         let want: Vec<u64> = (0..want.len()).map(|bin| all.iter().map(|counts| counts[bin]).sum()).collect();
         let found = verdict::elements(&counter.count(&input)?, &want);
         let work = (self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
-        self.timed(
-            group,
-            engine,
-            (OWN, found),
-            work,
-            |now| if now { counter.count(&input).map(|_| ()) } else { Ok(()) },
-        )
+        self.timed(group, engine, (OWN, found), work, &mut |now| {
+            if now { counter.count(&input).map(|_| ()) } else { Ok(()) }
+        })
     }
 
     fn matmul(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
@@ -422,7 +414,7 @@ impl Job<'_> {
             false => of.first_difference(got, Precision::F32),
         });
         let work = (2.0 * m as f64 * n as f64 * k as f64, RateUnit::Gigaflops);
-        self.timed(group, engine, (OWN, found), work, |now| {
+        self.timed(group, engine, (OWN, found), work, &mut |now| {
             if now { multiplier.multiply(&on_engine[0], &on_engine[1], &c) } else { Ok(()) }
         })
     }

@@ -340,15 +340,20 @@ fn fill<T: Element>(n: u64, seed: u64, key: impl Fn(&mut Random, u64) -> T + Syn
     };
     let length = usize::try_from(n).map_err(|_| refused())?;
     let mut keys = bytemuck::allocation::try_zeroed_vec::<T>(length).map_err(|()| refused())?;
-    let fill_part = |part: usize, keys: &mut [T]| {
+    on_all_cores(&mut keys, &|part, keys| {
         let mut random = Random::new(seed, part as u64);
         let first = (part * PART) as u64;
         for (i, slot) in (first..).zip(keys) {
             *slot = key(&mut random, i);
         }
-    };
-    keys.par_chunks_mut(PART).enumerate().for_each(|(part, keys)| fill_part(part, keys));
+    });
     Ok(keys)
+}
+
+/// Calls `fill` with each part of the keys and its number. By a pointer: rayon is compiled for each type, not for each
+/// distribution too.
+fn on_all_cores<T: Send>(keys: &mut [T], fill: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    keys.par_chunks_mut(PART).enumerate().for_each(|(part, keys)| fill(part, keys));
 }
 
 #[cfg(test)]
