@@ -12,7 +12,7 @@
 //! one for the rest. Then the comparisons: a network of n keys compares about n·log₂²n/4 pairs whatever the keys are.
 //! Only a sort that compares less is faster: see `radix`.
 //!
-//! **Cost.** 26 launches for 2²⁴ keys, which each read and write every key once; the rung before has 91. A
+//! **Cost.** 26 launches for 2²⁴ keys; each reads and writes every key once; the rung before has 91. A
 //! compare-exchange is a minimum and a maximum, without a branch.
 //!
 //! **Threads.** 512 per block, 16 keys each in the windows of [`super::tile`]. Neighbouring lanes access neighbouring

@@ -12,8 +12,8 @@
 //! **Bottleneck.** The long steps, which are those of the rung before: up to eight in one pass, but through shared
 //! memory, with barriers between load and store.
 //!
-//! **Cost.** 23 launches for 2²⁴ keys, which each read and write every key once. The first sorts tiles in 105 steps of
-//! the network with 9 barriers; those that merge tiles do 14 steps with 2 barriers.
+//! **Cost.** 23 launches for 2²⁴ keys; each reads and writes every key once. The first sorts tiles in 105 steps of the
+//! network and 9 barriers; those that merge tiles do 14 steps and have 2 barriers.
 //!
 //! **Threads.** 512 per block, 32 keys each, as in [`super::transposed`]. Tiles of 8192 keys and blocks of 256 threads
 //! if there are fewer tiles than SMs, and for keys of 8 bytes.

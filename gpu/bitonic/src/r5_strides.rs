@@ -12,8 +12,8 @@
 //! **Bottleneck.** Global memory: each launch reads and writes all keys, 128 MiB at 2²⁴ keys, which is more than L2
 //! keeps from one launch to the next. The next rung uses the part that L2 keeps.
 //!
-//! **Cost.** 25 launches for 2²⁴ keys, which each read and write every key once: 1 sorts tiles, 10 merge in tiles, 14 do
-//! up to six long steps each, without a barrier.
+//! **Cost.** 25 launches for 2²⁴ keys; each reads and writes every key once: 1 sorts tiles, 10 merge in tiles, 14 do up
+//! to six long steps each, without a barrier.
 //!
 //! **Threads.** In tiles as the rung before. For long steps 128 per block, each with 16, 32 or 64 keys, or at most 32
 //! keys of 8 bytes.

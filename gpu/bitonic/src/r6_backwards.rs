@@ -1,15 +1,15 @@
 //! # Bitonic sort, every other pass backwards
 //!
-//! **Idea.** When a pass over the keys ends, the keys that it read last are in L2. If the next pass starts at that end, it
-//! finds them there.
+//! **Idea.** When a pass over the keys ends, the keys that it read last are in L2. If the next pass starts at that end,
+//! it finds them there.
 //!
 //! **Changed from the rung before.** Blocks of every other launch number their tiles from the end. Nothing else.
 //!
 //! **Bottleneck.** The shared memory and the arithmetic of the first launch, and the keys that do not fit into L2.
 //! Beyond that only a sort that compares less is faster: see `radix`.
 //!
-//! **Cost.** 25 launches for 2²⁴ keys, which each read and write every key once, as in the rung before; but each launch
-//! reads from L2 the keys that fit there.
+//! **Cost.** 25 launches for 2²⁴ keys; each reads and writes every key once, as in the rung before, but finds in L2 the
+//! keys that fit there.
 //!
 //! **Threads.** As the rung before.
 //!

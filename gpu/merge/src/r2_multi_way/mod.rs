@@ -17,7 +17,7 @@
 //!
 //! **Cost.** After the tiles, ⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉ (64-bit keys: l = ⌈log₂⌈n/7680⌉⌉ in ⌈l/2⌉
 //! passes); up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉ (64-bit: 3840). Each pass is one launch, or two beyond
-//! 2²¹ keys, and moves every key once each way. A level of merging has two barriers.
+//! 2²¹ keys, and reads and writes every key once. A level of merging has two barriers.
 //!
 //! **Threads.** 512 per block with 23 keys each (64-bit: 15), small tiles 256 with 17 and, in merges, 9 (64-bit: 15).
 //! Numbers of keys are odd, so that the threads of a warp, each at its own keys, use different banks.

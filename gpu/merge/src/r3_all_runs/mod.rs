@@ -14,7 +14,7 @@
 //! samples besides. On an H200 2²⁰ keys take 65.2 µs with 32 samples per run, 67.2 µs with as many as the plan takes,
 //! 68.7 µs with 64; with 16 they take 75.6 µs, since then parts do not fit.
 //!
-//! **Cost.** Two launches for 4353 (64-bit: 3841) to 2²⁰ keys, each of which moves every key once each way. The
+//! **Cost.** Two launches for 4353 (64-bit: 3841) to 2²⁰ keys; each reads and writes every key once. The
 //! second has ⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two barriers.
 //!
 //! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17.
