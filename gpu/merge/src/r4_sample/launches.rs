@@ -1,4 +1,4 @@
-//! What the host launches, and the memory that it needs.
+//! The launches and their memory.
 
 use super::*;
 use crate::r3_all_runs::launches as all_runs;
