@@ -30,7 +30,8 @@
 //! block has less than 129 KiB of shared memory, there are fewer top bits.
 //!
 //! **Source.** Composed of known ideas: most significant digits first, from E. Stehle and H.-A. Jacobsen, "A memory
-//! bandwidth-efficient hybrid radix sort on GPUs" (2017). The rest changes A. Adinets and D. Merrill, "Onesweep" (2022).
+//! bandwidth-efficient hybrid radix sort on GPUs" (2017). The rest changes A. Adinets and D. Merrill, "Onesweep"
+//! (2022).
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |
