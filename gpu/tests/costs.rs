@@ -677,7 +677,7 @@ fn merge_sorts() {
     let rung = &merge::r2_multi_way::launches::RUNG;
     states(&rung.rung, "⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉");
     states(&rung.rung, "up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉");
-    states(&rung.rung, "Each pass is one launch, or two beyond 2²¹ keys, and moves every key once each way");
+    states(&rung.rung, "Each pass is one launch, or two beyond 2²¹ keys, and reads and writes every key once");
     for n in [1, 4352, 4353, 5 * 4352, 1 << 18, (1 << 18) + 1, 1 << 20, 1 << 21, (1 << 21) + 1, (1 << 24) + 1] {
         let passes = match n <= 1 << 18 {
             true => halvings(n, 4352).div_ceil(2),
@@ -696,7 +696,7 @@ fn merge_sorts() {
     }
 
     let all_runs = &merge::r3_all_runs::launches::RUNG;
-    states(&all_runs.rung, "Two launches for 4353 (64-bit: 3841) to 2²⁰ keys, each of which moves every key once");
+    states(&all_runs.rung, "Two launches for 4353 (64-bit: 3841) to 2²⁰ keys; each reads and writes every key once");
     states(
         &all_runs.rung,
         "⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two",
@@ -860,20 +860,20 @@ fn bitonic_networks() {
     let (before, after) = (launches_to_sort(&r2_shared_step::launches::RUNG, 1 << 24), launches_to_sort(rung, 1 << 24));
     states(&rung.rung, &format!("{after} launches for 2²⁴ keys"));
     states(&rung.rung, &format!("the rung before has {before}"));
-    states(&rung.rung, "each of which moves every key once each way");
+    states(&rung.rung, "each reads and writes every key once");
     let cost = cost_of_sort(rung, &random(1 << 15), Options::default());
     assert_eq!(cost.launches.len(), r3_register_step::passes(1 << 15).count());
     for launch in &cost.launches {
         assert_eq!((launch.read, launch.written), (4 << 15, 4 << 15), "{}", launch.kernel);
     }
 
-    states(&r4_transpose::launches::RUNG.rung, "23 launches for 2²⁴ keys, each of which moves every key once each way");
+    states(&r4_transpose::launches::RUNG.rung, "23 launches for 2²⁴ keys; each reads and writes every key once");
     states(&r4_transpose::launches::RUNG.rung, "sorts tiles in 105 steps of the network and 9 barriers");
     states(&r4_transpose::launches::RUNG.rung, "those that merge tiles do 14 steps and have 2 barriers");
     assert_eq!(14 * 15 / 2, 105);
-    states(&r5_strides::launches::RUNG.rung, "25 launches for 2²⁴ keys, each of which moves every key once each way");
+    states(&r5_strides::launches::RUNG.rung, "25 launches for 2²⁴ keys; each reads and writes every key once");
     states(&r5_strides::launches::RUNG.rung, "1 sorts tiles, 10 merge in tiles, 14 do up to six long steps each");
-    states(&r6_backwards::launches::RUNG.rung, "25 launches for 2²⁴ keys, each of which moves every key once each way");
+    states(&r6_backwards::launches::RUNG.rung, "25 launches for 2²⁴ keys; each reads and writes every key once");
     for (rung, launches) in
         [(&r4_transpose::launches::RUNG, 23), (&r5_strides::launches::RUNG, 25), (&r6_backwards::launches::RUNG, 25)]
     {

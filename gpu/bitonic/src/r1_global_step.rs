@@ -1,8 +1,8 @@
 //! # Bitonic sort, one step per launch
 //!
-//! **Idea.** A sorting network of comparators. Stage `k` merges pairs of sorted runs of `k/2` keys into runs of `k`.
-//! Its steps compare-exchange keys `j` apart, for `j` = `k/2`, `k/4`, …, 1. Each step needs the result of the one
-//! before, and only the end of a kernel synchronises all blocks, so every step is a launch of its own.
+//! **Idea.** The sort is a network of comparators. Stage `k` merges pairs of sorted runs of `k/2` keys into runs of
+//! `k`. Its steps compare-exchange keys `j` apart, for `j` = `k/2`, `k/4`, …, 1. Each step needs the result of the
+//! previous one, and only the end of a kernel synchronises all blocks, so every step is a separate launch.
 //!
 //! **Changed from the rung before.** First rung.
 //!
@@ -19,8 +19,8 @@
 //! stage compares mirror images (`flip`), so all runs ascend.
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), and K. E. Batcher, "Sorting networks and their applications"
-//! (1968). Changed: one thread per pair instead of one per key, any n, and the mirrored first step of a stage in place
-//! of runs that sort downwards.
+//! (1968). Changed: one thread per pair instead of one per key, any n, and a mirrored first step of each stage instead
+//! of descending runs.
 
 use simt::{Global, Scalar, kernel, thread};
 

@@ -1,19 +1,18 @@
 //! # Bitonic sort, short steps in shared memory
 //!
-//! **Idea.** A block keeps a tile of 4096 keys in shared memory. Steps that compare keys of one tile need no other
-//! block, so one launch does all of them: every stage up to the size of the tile, and later the tail of every longer
-//! stage.
+//! **Idea.** A block keeps a tile of 4096 keys in shared memory. Steps whose pairs lie in one tile need no other block.
+//! So one launch does all stages up to the size of the tile, and in each longer stage one launch does the last steps.
 //!
-//! **Changed from the rung before.** `global-step` goes to global memory and back for every step. Here the 78 steps of
-//! the first 12 stages are one launch, and so are the last 12 steps of each longer stage.
+//! **Changed from the rung before.** In `global-step` every step reads and writes global memory. Here the 78 steps
+//! of the first 12 stages are one launch, and so are the last 12 steps of each longer stage.
 //!
 //! **Bottleneck.** Each long step is still one launch. Inside a tile every step ends at a barrier, and one
-//! compare-exchange takes two reads and up to two writes of shared memory. The next rung does several steps on keys
-//! that it holds in registers, the long steps too.
+//! compare-exchange takes two reads and up to two writes of shared memory. The next rung does several steps, also long
+//! ones, on keys that it holds in registers.
 //!
-//! **Cost.** For 2^m keys, m > 12: (m - 12)·(m - 11)/2 launches of one step and m - 11 launches of tiles, each of which
-//! reads every key once; the latter write every key once. A launch of tiles has one barrier per step and one more: 79
-//! barriers, later 13.
+//! **Cost.** For 2^m keys, m > 12: (m - 12)·(m - 11)/2 launches of one step and m - 11 launches of tiles. Each launch
+//! reads every key once; those of tiles also write every key once. A launch of tiles has one barrier per step and one
+//! more: 79 barriers, later 13.
 //!
 //! **Threads.** 512 per block, four pairs each: no thread is idle. Neighbouring threads have neighbouring pairs, so for
 //! keys of 4 bytes there is no bank conflict down to a distance of 32.

@@ -1,6 +1,6 @@
 //! # Bitonic sort, several steps in registers
 //!
-//! **Idea.** A thread holds 16 keys whose places differ in four bits and does four steps on them without another
+//! **Idea.** A thread holds 16 keys whose places differ in four bits. It does four steps on them without any other
 //! thread. Then the block exchanges the keys through shared memory and does four other steps. The 8192 keys of a block
 //! need not be neighbours: if they come from up to 256 rows of 32 keys, eight long steps are one pass over global
 //! memory.
@@ -12,11 +12,11 @@
 //! one for the rest. Then the comparisons: a network of n keys compares about n·log₂²n/4 pairs whatever the keys are.
 //! Only a sort that compares less is faster: see `radix`.
 //!
-//! **Cost.** 26 launches for 2²⁴ keys, each of which moves every key once each way; the rung before has 91. A minimum
-//! and a maximum per compare-exchange, no branch.
+//! **Cost.** 26 launches for 2²⁴ keys; each reads and writes every key once; the rung before has 91. A
+//! compare-exchange is a minimum and a maximum, without a branch.
 //!
-//! **Threads.** 512 per block, 16 keys each in the windows of [`super::tile`]. Lanes of a warp have neighbouring keys
-//! wherever they use global memory.
+//! **Threads.** 512 per block, 16 keys each in the windows of [`super::tile`]. Neighbouring lanes access neighbouring
+//! keys in global memory.
 //!
 //! **Limits.** Any n: keys past the end count as the largest and are not stored.
 //!

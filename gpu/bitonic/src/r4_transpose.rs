@@ -1,19 +1,19 @@
 //! # Bitonic sort, transposing in shared memory
 //!
 //! **Idea.** A thread holds 32 keys of a tile of 16,384 and does five steps on them. Then the tile is transposed in
-//! shared memory: the bits of a key's place that were bits of the thread become bits of the register. Three windows of
-//! five bits cover the tile.
+//! shared memory: bits of a key's place that numbered the threads then number the registers. Three windows of five bits
+//! cover the tile.
 //!
 //! **Changed from the rung before.** Twice the keys per thread and per tile: one step more per exchange, and one stage
-//! more inside a tile. Runs inside a tile descend in turn, with their keys negated, so that windows never move and no
-//! step compares mirror images. Of the three exchanges of a stage one is within a warp, and
-//! in short stages two are: a barrier of the warp in place of one of the block.
+//! more inside a tile. Every other run inside a tile descends, by negated keys, so windows never move and no step
+//! compares mirror images. One of the three exchanges of a stage stays within a warp, and in short stages two do: they
+//! need a barrier of the warp instead of the block.
 //!
-//! **Bottleneck.** The long steps, which the rung before does: up to eight in one pass, but through shared memory,
-//! with barriers between load and store.
+//! **Bottleneck.** The long steps, which are those of the rung before: up to eight in one pass, but through shared
+//! memory, with barriers between load and store.
 //!
-//! **Cost.** 23 launches for 2²⁴ keys, each of which moves every key once each way. The first sorts tiles in 105 steps
-//! of the network and 9 barriers; those that merge tiles do 14 steps and have 2 barriers.
+//! **Cost.** 23 launches for 2²⁴ keys; each reads and writes every key once. The first sorts tiles in 105 steps of the
+//! network and 9 barriers; those that merge tiles do 14 steps and have 2 barriers.
 //!
 //! **Threads.** 512 per block, 32 keys each, as in [`super::transposed`]. Tiles of 8192 keys and blocks of 256 threads
 //! if there are fewer tiles than SMs, and for keys of 8 bytes.

@@ -1,23 +1,22 @@
 //! # Bitonic sort, long steps in registers alone
 //!
 //! **Idea.** A thread holds the 64 keys whose places differ in six neighbouring bits, does those six long steps and
-//! stores the keys. No thread needs another thread's key, so there is no shared memory and no barrier; lanes have
-//! neighbouring keys wherever the lowest of the six bits is above the lane's.
+//! stores the keys. It needs no key of another thread, so there is no shared memory and no barrier. Neighbouring lanes
+//! have neighbouring keys if the lowest of the six bits is above those of the lane.
 //!
-//! **Changed from the rung before.** Long steps without shared memory: a thread's 64 loads are in flight together, and
-//! nothing waits between the last of them and the stores. Runs longer than a tile descend in turn too, negated as those
-//! in a tile are, so no step compares mirror images. The run with the last key always ascends, whatever n is. At most
-//! six long steps in a launch, not eight: at 2²⁴ keys that is two launches more, by which this rung is slower on an
-//! H200.
+//! **Changed from the rung before.** Long steps use no shared memory: a thread's 64 loads are in flight together, and
+//! nothing waits between the last of them and the stores. Every other run longer than a tile descends too, negated as
+//! in a tile, so no step compares mirror images. The run with the last key always ascends, whatever n is. A launch does
+//! at most six long steps, not eight: at 2²⁴ keys that is two launches more, so this rung is slower on an H200.
 //!
-//! **Bottleneck.** Global memory: each launch reads and writes all keys, and 128 MiB at 2²⁴ keys are more than the L2
-//! keeps from one launch to the next. The next rung uses what it does keep.
+//! **Bottleneck.** Global memory: each launch reads and writes all keys, 128 MiB at 2²⁴ keys, which is more than L2
+//! keeps from one launch to the next. The next rung uses the part that L2 keeps.
 //!
-//! **Cost.** 25 launches for 2²⁴ keys, each of which moves every key once each way: 1 sorts tiles, 10 merge in tiles,
-//! 14 do up to six long steps each. No barrier in the latter.
+//! **Cost.** 25 launches for 2²⁴ keys; each reads and writes every key once: 1 sorts tiles, 10 merge in tiles, 14 do up
+//! to six long steps each, without a barrier.
 //!
-//! **Threads.** In tiles as the rung before. For long steps 128 per block, each with 16, 32 or 64 keys, or
-//! at most 32 of 8 bytes.
+//! **Threads.** In tiles as the rung before. For long steps 128 per block, each with 16, 32 or 64 keys, or at most 32
+//! keys of 8 bytes.
 //!
 //! **Limits.** Any n, and keys of any order, as the rung before.
 //!

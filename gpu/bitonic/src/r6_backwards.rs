@@ -1,15 +1,15 @@
 //! # Bitonic sort, every other pass backwards
 //!
-//! **Idea.** A pass that walks the keys from the front ends with the last of them in the L2. The next pass walks from
-//! the back, finds those there, and leaves the first keys for the pass after it.
+//! **Idea.** When a pass over the keys ends, the keys that it read last are in L2. If the next pass starts at that end,
+//! it finds them there.
 //!
 //! **Changed from the rung before.** Blocks of every other launch number their tiles from the end. Nothing else.
 //!
-//! **Bottleneck.** The shared memory and the arithmetic of the first launch, and the part of the keys that no L2 holds.
+//! **Bottleneck.** The shared memory and the arithmetic of the first launch, and the keys that do not fit into L2.
 //! Beyond that only a sort that compares less is faster: see `radix`.
 //!
-//! **Cost.** 25 launches for 2²⁴ keys, each of which moves every key once each way, as in the rung before; of the keys
-//! that a launch reads, as many as the L2 holds do not come from global memory.
+//! **Cost.** 25 launches for 2²⁴ keys; each reads and writes every key once, as in the rung before, but finds in L2 the
+//! keys that fit there.
 //!
 //! **Threads.** As the rung before.
 //!

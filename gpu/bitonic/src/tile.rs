@@ -1,9 +1,9 @@
 //! A tile of 8192 keys that a block sorts or merges in registers.
 //!
-//! A thread holds 16 keys whose places in the tile differ in four neighbouring bits, a window. Four steps of the
-//! network, those that compare places differing in one of these bits, then need no other thread. To change to another
-//! window the block writes its keys to shared memory and reads them back in the other order. Between two barriers only
-//! one thread reads and writes a place, so one barrier per change is enough.
+//! A thread holds 16 keys whose places in the tile differ in four neighbouring bits, a *window*. The four steps that
+//! compare places differing in one of these bits need no other thread. To change to another window the block writes its
+//! keys to shared memory and reads them back in the other order. Between two barriers only one thread reads and writes
+//! a place, so one barrier per change is enough.
 //!
 //! A step that begins a stage compares mirror images instead: place p of the lower half with the p-th place from the
 //! end of the upper half. A mirrored window holds such pairs: its registers of the upper half come from places with all

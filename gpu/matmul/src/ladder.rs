@@ -1,4 +1,4 @@
-//! The rungs that multiply matrices, and how they are run.
+//! The rungs that multiply matrices, and the call that runs them.
 
 pub use rungs_common::ladder::*;
 use simt::bf16;

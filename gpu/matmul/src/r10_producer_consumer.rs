@@ -1,15 +1,15 @@
 //! # Matrix product, producer warps and consumer warps
 //!
-//! **Idea.** *Warp specialisation*: four warps of a block, the producers, do nothing but copy parts of A and B to a
-//! ring of stages in shared memory; eight warps, the consumers, do nothing but multiply what is there. Two *mbarriers*
-//! per stage tell one role about the other: `full` when all producers have written, `empty` when all consumers have
-//! read. The kernel is *persistent*: a block computes tile after tile, so the producers fill the ring for the next tile
-//! while the consumers write this one.
+//! **Idea.** *Warp specialisation*: four warps of a block, the producers, only copy parts of A and B to a ring of
+//! stages in shared memory; eight warps, the consumers, only multiply these parts. Each stage has two *mbarriers*:
+//! `full`, at which all producers arrive when they have written, and `empty`, at which all consumers arrive when they
+//! have read. The kernel is *persistent*: a block computes tile after tile, so the producers fill the ring for the next
+//! tile while the consumers write this one.
 //!
-//! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the whole block. The producers
-//! use ordinary loads and stores, as in `warp-tile`: now only they wait for global memory. They give most of their
-//! registers to the consumers, so a thread of these computes 8 × 16 elements of C: six shared loads of 16 bytes for 128
-//! multiply-adds, where `async-copy` needs four for 64.
+//! **Changed from the rung before.** The consumers' loop over k has neither copies nor a barrier of the whole block.
+//! The producers use ordinary loads and stores, as in `warp-tile`, because only they wait for global memory. They give
+//! most of their registers to the consumers, so a consumer computes 8 × 16 elements of C: six shared loads of 16 bytes
+//! for 128 multiply-adds, where `async-copy` needs four for 64.
 //!
 //! **Bottleneck.** The issue of multiply-adds: one whose three operands all come from the register file takes longer
 //! than a cycle. For more than this the next rungs use the tensor cores.

@@ -2,22 +2,22 @@
 //!
 //! **Idea.** TMA, the *tensor memory accelerator*, copies a box of a matrix to shared memory by one instruction of one
 //! thread, and swizzles it for `wgmma`. A *tensor map*, made by the host, tells it where the matrix is and how large.
-//! So one thread, the producer, keeps a ring of four stages filled; two warpgroups, the consumers, multiply. Of the two
-//! mbarriers per stage, `full` counts the bytes that TMA has copied, and `empty` the warps that have multiplied them.
+//! So one thread, the producer, keeps a ring of four stages filled; two warpgroups, the consumers, multiply. Each stage
+//! has two mbarriers: `full` counts the bytes that TMA has copied, `empty` the warps that have multiplied them.
 //!
 //! **Changed from the rung before.** In `tensor-group` all threads copy and meet at a barrier per step. Here the roles
-//! and the persistent grid of `producer-consumer` return: no thread computes the address of an element, and the
-//! producer is in the next tile of C already while the consumers round and store this one. C goes out by TMA, too, in
-//! boxes that each warp writes to shared memory by itself.
+//! and the persistent grid of `producer-consumer` return. No thread computes the address of an element, and the
+//! producer already loads for the next tile of C while the consumers round and store this one. TMA also stores C,
+//! in boxes that each warp writes to shared memory by itself.
 //!
-//! **Bottleneck.** The tensor cores and, for large matrices, power: the clock drops under load. Where rows of B do not
+//! **Bottleneck.** The tensor cores and, for large matrices, power: the clock drops under load. If rows of B do not
 //! begin on lines of L2 (128 bytes), it is L2, which delivers each tile of B to each block. The next rung halves that.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
 //! to shared memory, and of C from there. One barrier per block; one launch.
 //!
-//! **Threads.** 384 per block, one block per SM. Two warpgroups have 64 rows each of a tile of 128 × 256. Of the third
-//! one thread works; it is a whole warpgroup because `setmaxnreg` applies to warpgroups.
+//! **Threads.** 384 per block, one block per SM. Two warpgroups have 64 rows each of a tile of 128 × 256. In the third
+//! only one thread works; it is a whole warpgroup because `setmaxnreg` applies to warpgroups.
 //!
 //! **Limits.** Any m, n and k. TMA takes rows whose first addresses are multiples of 16 bytes: n and k that are
 //! multiples of 8. It takes no empty matrix. `tensor-group` computes all other products. Compute capability 9.0 only.

@@ -12,9 +12,9 @@
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; 2·⌈k/DEPTH⌉ barriers per block;
 //! one launch.
 //!
-//! **Threads.** 256 threads compute a tile of 128 × 128, their eight warps 2 × 4 tiles of 64 × 32. Lane (x, y) of a
-//! warp, of 4 × 8, has the four rows from 4·y on and those 32 below, and the four columns from 4·x on and those 16 to
-//! the right.
+//! **Threads.** 256 threads compute a tile of 128 × 128; their eight warps compute 2 × 4 tiles of 64 × 32. The lanes of
+//! a warp are 4 × 8. Lane (x, y) has the four rows from 4·y on and those 32 below, and the four columns from 4·x on and
+//! those 16 to the right.
 //!
 //! **Limits.** Any m, n and k. A matrix whose address is no multiple of 16 bytes, or whose rows are no multiple of four
 //! elements, is copied element by element.

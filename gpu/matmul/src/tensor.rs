@@ -1,5 +1,5 @@
-//! What the rungs on the tensor cores share: the order of tiles, copies to shared memory by `cp.async`, and the store
-//! of a tile of C by TMA.
+//! Shared by the rungs on the tensor cores: the order of tiles, copies to shared memory by `cp.async`, and the store of
+//! a tile of C by TMA.
 
 use super::Matrix;
 use simt::math::to_bf16_pair;

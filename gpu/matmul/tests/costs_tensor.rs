@@ -71,7 +71,7 @@ fn cost_of<T: Scalar + PartialEq>(
     cost.take()
 }
 
-/// Bytes of A and B that tiles of C of so many rows and columns take from global memory.
+/// Bytes of A and B that tiles of C of `rows` rows and `columns` columns take from global memory.
 fn copied(bytes: u32, [m, n, k]: [u32; 3], rows: u32, columns: u32) -> u64 {
     u64::from(bytes * k * (m * n.div_ceil(columns) + n * m.div_ceil(rows)))
 }

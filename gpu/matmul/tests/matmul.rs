@@ -65,7 +65,7 @@ fn product(what: &str, launch: Launch, on: &dyn Launcher, a: &[f32], b: &[f32], 
     c.slice().to_vec()
 }
 
-/// Every rung, with whole numbers, on so many SMs: every element is exact.
+/// Every rung, with whole numbers, on a simulator of that number of SMs: every element is exact.
 fn check_on(multiprocessors: u32, cases: &[Case]) {
     let gpu = with_multiprocessors(multiprocessors);
     for &case in cases {

@@ -1,4 +1,4 @@
-//! What the host needs for all rungs: the ladder, and the passes of a merge sort.
+//! The host's part that all rungs share: the ladder, and the passes of a merge sort.
 
 use super::runs::Pass;
 use super::*;

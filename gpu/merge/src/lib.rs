@@ -1,12 +1,12 @@
 //! # Merge sort and sample sort
 //!
-//! Sorts that only compare and move keys. The course compares them by `<`; any other total order would do. This file
-//! has what all rungs share: a tile of keys in shared memory, and how a block sorts or merges it.
+//! Sorts that only compare and move keys. The course compares them by `<`; any other total order would do. All rungs
+//! share this file: a tile of keys in shared memory, and how a block sorts or merges it.
 //!
-//! Two runs that are to be merged, A and B, lie next to each other, A ascending and B descending, so that each ends
-//! where the other's largest key lies. A thread that has used up one run then compares with that key, which loses or is
-//! equal, and needs no test for the end. A thread merges `N` neighbouring keys of the result. It finds where they begin
-//! in A and B by a binary search (the *merge path*).
+//! Before a merge, the two runs A and B are next to each other, A ascending and B descending, so that each ends at the
+//! other's largest key. A thread at the end of one run then compares with that key, which loses or is equal. So it
+//! needs no test for the end. A thread merges `N` neighbouring keys of the result. It finds where they begin in A and B
+//! by a binary search (the *merge path*).
 //!
 //! The library has the same sorts by any comparator, and stable: `gpu/library/sorts`.
 #![no_std]

@@ -1,16 +1,15 @@
 //! # Merge sort, merge two runs at a time along the merge path
 //!
-//! **Idea.** Two sorted runs are merged by many threads at once. Of the first d keys of the result, i come from the
-//! first run and d - i from the second. A binary search finds this i: where the path of the merge crosses diagonal d.
-//! So a thread, or a block, can begin anywhere in the result. Blocks sort tiles this way from the keys of a thread up;
-//! then each pass over the keys merges neighbouring runs, until there is one. Keys are compared and moved, nothing
-//! else.
+//! **Idea.** Many threads merge two sorted runs at once. The first d keys of the result are i keys of the first run and
+//! d - i of the second. A binary search finds this i, where the path of the merge crosses diagonal d. So a thread, or a
+//! block, can begin anywhere in the result. Blocks sort tiles in this way, starting with the keys of a thread. Then
+//! each pass over the keys merges neighbouring runs, until there is one. Keys are only compared and moved.
 //!
 //! **Changed from the rung before.** First rung.
 //!
 //! **Bottleneck.** The passes: each halves the number of runs, so 2²⁸ keys need 16 of them, and each reads and writes
-//! every key. In a pass the searches for the diagonals are a launch of their own, in which a thread waits for one load
-//! from global memory after the other.
+//! every key. In a pass a separate launch searches for the diagonals, in which the loads of a thread from global memory
+//! depend on each other.
 //!
 //! **Cost.** For n keys, p = ⌈log₂⌈n/4352⌉⌉ passes of two launches each, after the launch that sorts tiles. Each pass
 //! reads every key, for the searches some twice, and writes it.

@@ -1,12 +1,12 @@
 //! # Columns in shared memory, sorted bit by bit
 //!
-//! The common part of the rungs `columns-…`. The keys lie in shared memory as rows of one key per thread. Thread c
-//! sorts column c in 32 passes, one per bit: keys with a zero move to the front of the column; keys with a one go to a
-//! second array and are appended. Each pass keeps the order of equal bits, so after all passes the column is sorted.
+//! The common part of the rungs `columns-…`. Shared memory holds rows of one key per thread. Thread c sorts column c in
+//! 32 passes, one per bit: keys with a zero move to the front of the column; keys with a one move to a second array and
+//! are then appended. Each pass keeps the order of equal bits, so after all passes the column is sorted.
 //!
-//! Key `row * columns + c` belongs to column c. So the lanes of a warp always use 32 different banks, however far each
-//! of them is in its own column; if a column were consecutive words they would meet in one bank. The keys lie in the
-//! same order in global memory, so loads are contiguous, and the last row may be short.
+//! Key `row * columns + c` belongs to column c. So the lanes of a warp always use 32 different banks, although each may
+//! be at another row of its column. If a column were consecutive words, lanes would use the same bank. Global memory
+//! has the keys in the same order, so loads are contiguous. The last row may be short.
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, thread, unroll};

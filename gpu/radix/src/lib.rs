@@ -1,9 +1,9 @@
 //! # Radix sort
 //!
 //! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge them
-//! in four ways; the merge is the expensive part, because it puts out one key at a time. From `lsd-blocks` on many
-//! blocks work on one input: digit by digit from the last one (`lsd-blocks`, `lsd-ballot`, `onesweep`), then from the
-//! first (`msd-buckets`).
+//! in four ways; the merge is the expensive part, because it outputs one key at a time. From `lsd-blocks` on many
+//! blocks sort together: by digits from the last one on (`lsd-blocks`, `lsd-ballot`, `onesweep`), then by the first
+//! digits (`msd-buckets`).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]

@@ -1,12 +1,13 @@
 //! # Radix sort in a block, one thread merges the columns
 //!
-//! **Idea.** Each thread sorts a column of keys by its bits. Then one thread merges: it looks at the head of every
-//! column, puts out the smallest and moves on in that column.
+//! **Idea.** Each thread sorts a column of keys by its bits. Then one thread merges. The *head* of a column is its
+//! smallest remaining key. For each key of the output, the thread reads all heads, writes the smallest one, and
+//! advances in that column.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** The merge: one thread looks at as many heads as there are columns for each key, while the other
-//! threads have ended. The next rungs let every thread look at its own head.
+//! **Bottleneck.** The merge: for each key one thread reads the heads of all columns, while the other threads have
+//! ended. In the next rungs every thread handles its own head.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then keys × columns
 //! looks in a row; 1 barrier; one launch. More columns make the first part faster and the second slower.
@@ -18,8 +19,7 @@
 //! have 227 KiB); the host refuses more.
 //!
 //! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: an
-//! exhausted column leaves the list of heads, so no thread reads past the column's end and no key is needed to mean
-//! "empty".
+//! exhausted column is removed from the list of heads, so no thread reads past its end, and no key has to mean "empty".
 
 use super::columns::{Columns, MAX_COLUMNS, MIN_COLUMNS};
 use simt::{Global, Shared, kernel, shared, thread, unroll};

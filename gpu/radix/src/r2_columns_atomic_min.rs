@@ -1,14 +1,15 @@
 //! # Radix sort in a block, an atomic minimum merges the columns
 //!
-//! **Idea.** Each thread sorts a column of keys by its bits. Then, until no key is left, all threads take the minimum
-//! of the heads of their columns by an atomic on one shared word. A thread that has this key takes the next place of
-//! the output, by an atomic too, and moves on; it stores the key while the next minimum is found.
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, until no key is left, all threads combine the heads
+//! of their columns by an atomic minimum on one shared word. A thread with this minimum reserves the next place of the
+//! output by another atomic, and advances in its column. It stores the key while the next minimum is found.
 //!
-//! **Changed from the rung before.** `columns-one-thread` lets one thread look at every head for every key. Here each
-//! thread looks at one head, all at the same time, and the hardware compares.
+//! **Changed from the rung before.** In `columns-one-thread` one thread reads every head for every key. Here each
+//! thread handles one head, all at the same time, and the hardware compares.
 //!
-//! **Bottleneck.** One key, with its copies, is put out between two barriers, and every warp updates the same word.
-//! (The assembler combines the atomics of a warp into one.) The next rungs compare the heads in a tree, or in groups.
+//! **Bottleneck.** Only one key, with its copies, is written between two barriers, and every warp updates the same
+//! word. (The assembler combines the atomics of a warp into one.) The next rungs compare the heads in a tree, or in
+//! groups.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then a barrier, an
 //! atomic per column, one more and a store for each key: n + 2 barriers for n keys, fewer if several columns have the
@@ -20,9 +21,9 @@
 //! have 227 KiB); the host refuses more.
 //!
 //! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: the minimum
-//! is set before its first use and never while a thread may read it; each column that has the minimum puts its key out,
-//! so no equal key is lost; a column without keys takes no part, and what is left when the minimum is the largest key
-//! are keys of that value alone.
+//! is set before its first use, and never while a thread may read it. Each column with the minimum outputs its key, so
+//! no equal key is lost. A column without keys does not take part. When the minimum is the largest possible key, all
+//! remaining keys have that value.
 
 use super::columns::{Columns, Heads, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};

@@ -1,13 +1,13 @@
 //! # Radix sort in a block, a tree merges the columns
 //!
-//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, the heads of the columns are compared
-//! in pairs, the winners in pairs again, until one is left. It is put out, and its column moves on.
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key of the output, the heads of the columns
+//! are compared in pairs, the winners in pairs again, until one remains. It is the next key, and its column advances.
 //!
 //! **Changed from the rung before.** `columns-atomic-min` compares all heads at one word, in sequence. Here the
 //! comparisons of a step are independent.
 //!
 //! **Bottleneck.** A barrier per step: log₂ of the columns for each key. In the source's measurements that costs more
-//! than it saves: this is its slowest merge up to 64 columns, which this rung is here to show. The next rung has two
+//! than it saves: up to 64 columns this is its slowest merge, and this rung is here to show it. The next rung has two
 //! steps.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then log₂(columns) + 1
@@ -20,8 +20,8 @@
 //! have 227 KiB); the host refuses more.
 //!
 //! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: a head
-//! carries its column, so one of several equal keys wins and none is lost; an exhausted column has a head that is
-//! larger than every key.
+//! contains its column's number, so only one of several equal keys wins and none is lost; the head of an exhausted
+//! column is larger than every key.
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::{Global, kernel, shared, thread};

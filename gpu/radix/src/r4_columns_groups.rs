@@ -1,14 +1,14 @@
 //! # Radix sort in a block, minima of groups merge the columns
 //!
-//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, groups of 8 columns take the minimum
-//! of their heads by atomics on one word per group, and one thread of each group adds its group's minimum to the
-//! minimum of all.
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key of the output, groups of 8 columns find
+//! the minimum of their heads by atomics on one word per group. One thread of each group combines its group's minimum
+//! with those of the other groups, by an atomic too.
 //!
 //! **Changed from the rung before.** Two steps instead of log₂ of the columns. At most 8 threads use one word in the
 //! first step, and one thread per group takes part in the second.
 //!
-//! **Bottleneck.** One key, with its copies, is put out per two barriers. No merge of this kind does better; the next
-//! rungs sort by larger digits, with all blocks, and have nothing to merge.
+//! **Bottleneck.** Only one key, with its copies, is written per two barriers. No merge of this kind does better. The
+//! next rungs sort by larger digits, with all blocks, and do not merge.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers, 9/8
 //! atomics per column, one more and a store for each key: 2·n + 3 barriers for n keys, fewer if several columns have

@@ -1,25 +1,23 @@
 //! # Radix sort from the least significant digit, four bits per pass on many blocks
 //!
-//! **Idea.** Sort by the last digit, then by the one before it, and so on. Each pass is stable: it keeps the order that
-//! the passes before made among equal digits, so after the first digit all keys are sorted. A pass over many blocks
-//! takes three launches. Each block counts its digits; a scan over all counts, digit by digit and block by block, gives
-//! the place where the keys of each digit of each block go; each block puts its keys there.
+//! **Idea.** Sort by the last digit, then by the digit before it, and so on. Each pass is *stable*: among equal digits
+//! it keeps the order of the previous passes, so after the pass by the first digit all keys are sorted. A pass over
+//! many blocks takes three launches. In the first, each block counts its digits. In the second, a scan of all counts,
+//! digit by digit and block by block, gives the place where each block's keys of each digit begin. In the third, each
+//! block moves its keys there (a *scatter*).
 //!
-//! **Changed from the rung before.** The columns of `columns-*` live in one block, so n ends where the memory of a
-//! block ends, and merging them puts out one key at a time. Here nothing is merged, and any number of blocks works at
-//! once.
+//! **Changed from the rung before.** The columns of `columns-*` must fit into the shared memory of one block, which
+//! limits n, and merging them outputs one key at a time. Here nothing is merged, and any number of blocks runs at once.
 //!
-//! **Bottleneck.** A pass reads the keys twice and writes them once, for four bits, and neighbouring threads write to
-//! 16 places far apart. By ncu on an H200, 2²⁶ keys, the scatter has the path from the L1 cache and shared
-//! memory at 98 % of its peak. The next rung takes eight bits per pass and puts a block's keys in order before it
-//! writes them.
+//! **Bottleneck.** A pass by four bits reads the keys twice and writes them once, and neighbouring threads write to 16
+//! places far apart. By ncu on an H200, 2²⁶ keys, the scatter has the path from the L1 cache and shared memory at 98 %
+//! of its peak. The next rung takes eight bits per pass and puts a block's keys in order before it writes them.
 //!
 //! **Cost.** Besides the counts, a pass moves 12 bytes per key of 4 bytes; 8 passes, 24 launches, twice as many for
 //! keys of 8 bytes. Barriers per block: 2 to count, 3 to scatter; 2 per 8192 counts in the scan.
 //!
-//! **Threads.** A block of 256 has a tile of 2048 keys; thread t has 8 keys in a row from key 8·t on, so the order of
-//! the threads is the order of the keys. Each thread counts its digits in a column of shared memory of its own, without
-//! atomics.
+//! **Threads.** A block of 256 has a tile of 2048 keys. Thread t has the 8 keys from key 8·t on, so the order of the
+//! threads is the order of the keys. Each thread counts its digits in its own column of shared memory, without atomics.
 //!
 //! **Limits.** Any n; keys of 32 and 64 bits, without values.
 //!

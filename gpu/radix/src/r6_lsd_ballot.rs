@@ -1,17 +1,17 @@
 //! # Radix sort from the least significant digit, eight bits per pass ranked by ballots
 //!
-//! **Idea.** A warp finds out by eight ballots, one per bit, which of its lanes hold the same digit. The rank of a key
-//! among those with its digit is the number of such lanes below its own, plus the count of the digit in the warp's
-//! earlier rows. No thread needs counters of its own, so a digit can have 256 values, and half as many passes are
-//! enough.
+//! **Idea.** A *ballot* collects one bit from each lane of a warp. By eight ballots, one per bit, a warp finds the
+//! lanes that hold the same digit. The rank of a key among those with its digit is the number of such lanes below its
+//! own, plus the count of the digit in the warp's earlier rows. Threads need no counters, so a digit can have 256
+//! values, which halves the number of passes.
 //!
 //! **Changed from the rung before.** Eight bits per pass in place of four: 4 passes in place of 8. A tile is first put
-//! in order in shared memory, so that the keys of one digit leave as a run of neighbouring words.
+//! in order in shared memory, so that the keys of one digit are written as a run of neighbouring words.
 //!
-//! **Bottleneck.** A pass reads the keys twice, once only to count them, because a block cannot know where its keys go
-//! before all blocks have counted. And one block scans all counts, which takes more than half of the time at 2²⁶ keys
-//! (ncu, H200). The scatter waits: 25 % of the warps that fit are resident, no unit is above 33 %. The next rung lets a
-//! block ask the blocks before it.
+//! **Bottleneck.** A pass reads the keys twice, once only to count them, because the places of a block's keys depend on
+//! the counts of all blocks. And one block scans all counts, which takes more than half of the time at 2²⁶ keys (ncu,
+//! H200). In the scatter, latency is the limit: 25 % of the warps that fit are resident, no unit is above 33 %. In the
+//! next rung a block reads the counts of the blocks before it.
 //!
 //! **Cost.** Besides the counts, a pass moves 12 bytes per key of 4 bytes; 4 passes, 12 launches, twice as many for
 //! keys of 8 bytes. 9 ballots per row of 32 keys and pass, one of them for the end of the input. Barriers per block: 2

@@ -90,7 +90,7 @@ fn checked_inputs() -> Vec<(&'static str, Vec<u32>)> {
     all
 }
 
-/// Few columns, so that many keys are in each.
+/// Few columns with many keys each.
 const IN_COLUMNS: Options = Options { columns: Some(8), threads: None, blocks: None };
 
 /// Sorts by the source's merge with a mistake in it.

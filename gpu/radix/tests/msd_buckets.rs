@@ -62,7 +62,7 @@ fn sorts_skewed_input_after_two_partitions() {
 }
 
 /// A bucket that ends a sort by digits on the right side of the two arrays: one and two partitions, an even and an odd
-/// number of digits left, all keys in one bucket or crowded in buckets that would fit.
+/// number of digits left, all keys in one bucket or skewed in buckets that would fit.
 #[test]
 fn sorts_what_does_not_fit_a_block() {
     for (n, kind) in [(50_021u64, "one partition"), ((4096 << 9) + 77, "two partitions")] {

@@ -1,7 +1,7 @@
 //! # Select
 //!
-//! The items for which a predicate holds, one behind the other, and how many there are. The predicate here is "less
-//! than the pivot"; any other would do, because no rung asks for more than its answer.
+//! Copies the items for which a predicate holds to the output, without gaps, and counts them. The predicate here is
+//! "less than the pivot"; any other would do.
 //!
 //! Input and output are different views; the output has room for all items.
 #![no_std]

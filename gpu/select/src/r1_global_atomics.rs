@@ -1,13 +1,13 @@
 //! # Select, one global atomic per selected item
 //!
 //! **Idea.** A thread tests its item. If the item is selected, the thread adds one to a counter with an atomic
-//! addition; the former value is the item's place in the output, which no other item gets.
+//! addition. The former value is the item's place in the output; no other item gets it.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** All atomic additions go to one address, and the L2 cache does them in sequence. The next rung
-//! makes one addition for all selected items of a warp. On a GPU this rung does so too: ptxas sees that all lanes add
-//! one to one address, and writes a vote and a single addition (in SASS `VOTEU`, `POPC`, `ATOMG`).
+//! **Bottleneck.** All atomic additions use one address, and the L2 cache does them in sequence. The next rung makes
+//! one addition for all selected items of a warp. On a GPU this rung does so too: ptxas sees that all lanes add one to
+//! one address, and emits a vote and a single addition (in SASS `VOTEU`, `POPC`, `ATOMG`).
 //!
 //! **Cost.** One global atomic per selected item; one read of each item and one write of each selected one; no barrier;
 //! one launch, and the clearing of the count before it.

@@ -1,12 +1,12 @@
 //! # Select, one global atomic per warp
 //!
-//! **Idea.** The lanes of a warp vote. One lane takes as many places as items are selected, with one atomic addition,
-//! and tells the others where those places begin. A lane's own place is there, behind the selected items of the lanes
+//! **Idea.** The lanes of a warp vote. By one atomic addition, one lane reserves a place for each selected item of the
+//! warp, and tells the others where these places begin. A lane's own place comes after those of the selected lanes
 //! below it.
 //!
 //! **Changed from the rung before.** A ballot counts the selected items of 32 lanes; one atomic addition reserves
-//! places for all of them. Selected items of a warp stand side by side, so their stores combine. On an H100 both rungs
-//! take the same time, 1.77 and 1.75 ms for 2²⁶ words, because ptxas makes the same of the first one.
+//! places for all of them. Selected items of a warp are neighbours in the output, so their stores combine. On an H100
+//! both rungs take the same time, 1.77 and 1.75 ms for 2²⁶ words, because ptxas optimises the first one in this way.
 //!
 //! **Bottleneck.** Still one atomic address for the whole grid, now with up to 32 times fewer additions, and an order
 //! that depends on the schedule. The next rung has no atomics, and keeps the order.

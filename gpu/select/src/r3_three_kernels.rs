@@ -4,16 +4,16 @@
 //! zeros. The first kernel counts the selected items of each tile. The second scans the counts. The third tests each
 //! item again and writes it to its tile's first place plus its rank in the tile.
 //!
-//! **Changed from the rung before.** No atomics: every place follows from counts. So selected items keep their order,
-//! and the result is the same in every run.
+//! **Changed from the rung before.** No atomics: every place is computed from counts. So selected items keep their
+//! order, and the result is the same in every run.
 //!
 //! **Bottleneck.** Every item is read twice. While one block scans the counts, the rest of the GPU is idle. The next
-//! rung reads each item once and scans while the tiles are being worked on.
+//! rung reads each item once, and its blocks scan the counts while they process the tiles.
 //!
 //! **Cost.** Two reads of each item and one write of each selected one; 3 launches; 1 barrier per tile that is counted
 //! and 1 per tile that is scattered; 1 barrier per round of 4096 counts.
 //!
-//! **Threads.** One block per tile of [`BLOCK`] × [`ITEMS`] items. A warp has a consecutive piece of the tile and takes
+//! **Threads.** One block per tile of [`BLOCK`] × [`ITEMS`] items. A warp has a contiguous piece of the tile and reads
 //! it in rows of 32, so a ballot has the items of a row in their order.
 //!
 //! **Limits.** Any n.

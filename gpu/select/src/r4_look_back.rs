@@ -1,20 +1,20 @@
 //! # Select, one pass that looks back
 //!
-//! **Idea.** The scan of the counts runs inside the launch, as in scan's `look-back`: a block counts the selected items
-//! of its tile, publishes the count, and looks back over the tiles before until it meets one whose prefix is known.
-//! Meanwhile the selected items wait in shared memory, side by side, and leave it in order.
+//! **Idea.** The scan of the counts runs inside the launch, as in scan's `look-back`. A block counts the selected items
+//! of its tile, publishes the count, and looks back over the earlier tiles until it reaches one whose prefix is known.
+//! Meanwhile it compacts the selected items in shared memory, from where it stores them in order.
 //!
 //! **Changed from the rung before.** One kernel reads each item once. Items are compacted in shared memory first, so
-//! that neighbouring threads store neighbouring items whatever was selected.
+//! that neighbouring threads store neighbouring items, whichever were selected.
 //!
-//! **Bottleneck.** A block loads, waits for the tiles before, then stores; only the other blocks of the SM use memory
-//! meanwhile. Warps with fixed roles, as in scan's `look-ahead`, would do all three at once.
+//! **Bottleneck.** A block loads, waits for the earlier tiles, then stores. Meanwhile only the other blocks of the SM
+//! use memory. Warps with fixed roles, as in scan's `look-ahead`, would do all three at once.
 //!
 //! **Cost.** One read of each item and one write of each selected one; a state of 8 bytes per tile; 3 barriers per
 //! tile; one launch, and the clearing of the count and the states before it.
 //!
-//! **Threads.** One block per tile of [`BLOCK`] × [`ITEMS`] items. A warp has a consecutive piece of the tile and takes
-//! it in rows of 32. Stores go in stripes of the block.
+//! **Threads.** One block per tile of [`BLOCK`] × [`ITEMS`] items. A warp has a contiguous piece of the tile and reads
+//! it in rows of 32. Neighbouring threads of the block store neighbouring items.
 //!
 //! **Limits.** Any n and any alignment. The tile is in shared memory: 16 KiB of words, 32 of items of 8 bytes.
 //!

@@ -104,7 +104,7 @@ fn warp_aggregated() {
 fn three_kernels() {
     use r3_three_kernels::{ROUND, SCAN_BLOCK, launches::RUNG};
     check_all(&RUNG, r3_three_kernels::TILE);
-    // The scan of more counts than one round has, alone: so many tiles would be millions of items.
+    // The scan of more counts than one round has, alone: a select with these tiles would have millions of items.
     for n in [1, 1023, ROUND - 1, ROUND, ROUND + 1, 3 * ROUND + 7] {
         let counts: Vec<u32> = (0..n as u64).map(|i| random(i) as u32 % 4097).collect();
         let (mut places, mut total) = (Buffer::new(&counts, 0), Buffer::<u32>::poisoned(1, 0));

@@ -3,10 +3,10 @@
 //! The k largest of n keys, in any order. Keys are words of 32 bits: unsigned and signed integers and floats, mapped to
 //! unsigned words by [`rungs_common::keys`], so NaN and -0.0 have their places in the IEEE total order.
 //!
-//! To sort all keys and cut would do. But sorting moves every key several times, and most of them are not asked for.
-//! All rungs here look for the *threshold* instead, the k-th largest key: the keys above it are the result, and as many
-//! copies of it as are missing to k. They find it by *radix select*: digits of 8 bits from the top, each the digit in
-//! whose count the rank lies.
+//! You could sort all keys and take k of them. But a sort moves every key several times, and most keys are not needed.
+//! All rungs here look for the *threshold* instead, the k-th largest key. The result is the keys above it, and copies
+//! of the threshold to make k. The rungs find it by *radix select*, one digit of 8 bits after another, from the top:
+//! they add up the counts of the digit's values, from the largest down, until the sum reaches the rank.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]

@@ -1,14 +1,13 @@
 //! # Top k, radix select
 //!
-//! **Idea.** Count how often each value of the keys' top digit occurs. Add the counts from the largest value down:
-//! where the sum reaches k lies the threshold, so its top digit is known. Count the next digit, only of the keys with
-//! the known digits, and go on. After four digits the threshold is known whole, and one more read writes the keys above
-//! it.
+//! **Idea.** Count how often each value of the keys' top digit occurs. Add the counts from the largest value down. The
+//! value at which the sum reaches k is the threshold's top digit. Continue with the next digit, but count only the keys
+//! with the known digits. After four digits the threshold is known, and one more read writes the keys above it.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** Memory: every pass reads all keys, though after the first one in 256 of random keys is left to
-//! count. The next rung keeps those apart.
+//! **Bottleneck.** Memory: every pass reads all keys, although after the first pass only one in 256 random keys is
+//! counted. The next rung writes these to a list.
 //!
 //! **Cost.** Five reads of each key; 9 launches, and the clearing of the state before them; 2 barriers per block that
 //! counts; one shared atomic per key and pass that counts it.
@@ -16,7 +15,7 @@
 //! **Threads.** Blocks of 256 threads, one per count; neighbouring threads read neighbouring keys, in steps of the
 //! grid's threads.
 //!
-//! **Limits.** Any n, any k up to n. Equal keys meet in one counter, which makes the counting slow.
+//! **Limits.** Any n, any k up to n. Equal keys share one counter, which makes counting slow.
 //!
 //! **Source.** T. Alabi, J. D. Blanchard, B. Gordon, R. Steinbach, "Fast k-selection algorithms for graphics processing
 //! units" (2012), its radixSelect. Changed: the keys above the threshold are written too, and floats.

@@ -1,12 +1,12 @@
 //! # Top k, a filter while reading
 //!
-//! **Idea.** When a pass knows a digit more, each key that it reads is one of three: above the known digits, so it
-//! belongs to the result and is written; below, so it is dropped; or it agrees, so it stays a candidate. The pass
-//! writes the candidates to a list, counts their next digit on the way, and the next pass reads the list in place of
-//! the keys.
+//! **Idea.** When a pass knows one more digit, each key is above the known digits, below them, or agrees with them. A
+//! key above belongs to the result and is written; a key below is dropped; a key that agrees stays a *candidate*. The
+//! pass writes the candidates to a list and counts their next digit at the same time. The next pass reads only the
+//! list.
 //!
-//! **Changed from the rung before.** A pass writes what it decides, and the later passes read only what is undecided.
-//! Counting a digit and filtering by the digit before are one kernel, so there are as many launches as before.
+//! **Changed from the rung before.** A pass writes the keys that it decides, and the later passes read only the
+//! undecided ones. One kernel filters by a digit and counts the next one, so there are as many launches as before.
 //!
 //! **Bottleneck.** Memory: all keys are read twice, once to count the top digit and once to filter by it. Equal keys,
 //! and keys with few distinct top digits, stay candidates to the end and are written, too. The next rung guesses the

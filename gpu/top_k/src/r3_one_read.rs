@@ -1,8 +1,9 @@
 //! # Top k, one read of the keys
 //!
-//! **Idea.** A sample of 4096 keys tells about where the threshold is. Take the r-th largest sample as *pivot*, with r
-//! so large that more than k of all keys are almost surely above it, and not many more. One read of all keys writes
-//! those above the pivot to a list and counts those equal to it. One block selects from the list by radix select.
+//! **Idea.** A sample of 4096 keys shows roughly where the threshold is. Take the r-th largest key of the sample as
+//! *pivot*, with r so large that almost surely more than k of all keys are above it, but not many more. One read of all
+//! keys writes those above the pivot to a list and counts those equal to it. One block selects from the list by radix
+//! select.
 //!
 //! **Changed from the rung before.** The keys are filtered in the first read, by a guess, in place of the second, by a
 //! count. Keys equal to the pivot are not listed: only their number matters, so equal keys cost nothing.
@@ -15,9 +16,9 @@
 //!
 //! **Threads.** The filter as in the rung before. Sample and selection are one block of 1024 threads each.
 //!
-//! **Limits.** Any n, any k up to n. The result is right whatever the sample: if keys above the pivot and equal to it
-//! are fewer than k, the one block selects from all keys, which is slow. So it is for k near n: then there is no such
-//! pivot, and the rung before is better.
+//! **Limits.** Any n, any k up to n. The result is right for every sample: if fewer than k keys are above the pivot or
+//! equal to it, the one block selects from all keys, which is slow. For k near n this always happens, because no pivot
+//! is low enough; the rung before is then better.
 //!
 //! **Source.** R. W. Floyd, R. L. Rivest, "Expected time bounds for selection" (1975), its sample. Changed: one pivot,
 //! and radix select among what is left.

@@ -86,7 +86,7 @@ fn one_read() {
 #[test]
 fn one_read_finds_keys_that_no_sample_shows() {
     use r3_one_read::launches::{RUNG, rank};
-    // Of so many keys the sample sees one in 5; with k beyond the sample's reach the pivot is its smallest.
+    // The sample has one in 5 of these keys; with k beyond the sample's reach the pivot is its smallest.
     let n = 20_011;
     let keys: Vec<u32> = (0..n as u64).map(|i| random(i) as u32).collect();
     assert_eq!(rank(n, n - 5), r3_one_read::SAMPLES);

@@ -1,4 +1,4 @@
-//! What the host launches: the tiles, then the passes.
+//! The launches: the tiles, then the passes.
 
 use super::*;
 use crate::host::{passes_of, sort_by_passes};

@@ -1,26 +1,25 @@
 //! # Merge sort, merge four or eight runs at a time
 //!
-//! **Idea.** A pass merges four or eight runs instead of two: a block finds where its part of the result begins in each
-//! of them, loads that, and merges it in shared memory, two runs at a time. One warp finds the splits of all runs
-//! together: each lane takes a sample from a run, and the samples of all runs bound the place of each.
+//! **Idea.** A pass merges four or eight runs instead of two. A block finds its *splits*, the places where its part of
+//! the result begins in each run. It loads that part and merges it in shared memory, two runs at a time. One warp finds
+//! the splits of all runs together: each lane takes a sample from a run, and the samples of all runs bound each split.
 //!
-//! **Changed from the rung before.** Up to 2²¹ keys there is one launch per pass: each block finds its own splits.
-//! For more keys, a separate launch finds each split once. Keys go from global to shared memory past the registers
-//! (`cp.async`). The keys of a thread are sorted by Batcher's network, which has fewer exchanges than the rung before.
-//! Up to 2¹⁸ keys the tiles are small, so that all SMs have
-//! some.
+//! **Changed from the rung before.** Up to 2²¹ keys there is one launch per pass: each block finds its own splits. For
+//! more keys, a separate launch finds each split once. `cp.async` copies keys from global to shared memory without
+//! registers. Batcher's network sorts the keys of a thread, with fewer exchanges than in the rung before. Up to 2¹⁸
+//! keys the tiles are small, so that all SMs have some.
 //!
-//! **Bottleneck.** Waiting, by ncu on an H200: at 2¹⁶ keys the tiles take 13 µs and each pass 12 to 13 µs, in which
-//! instructions are issued in 14 % of the cycles; at 2²⁰ keys 23 µs and 18 µs (four ways) or 27 µs (eight), in 45 and
-//! 25 % of the cycles. A search for splits is a chain of loads from global memory, a merge one of loads from shared
-//! memory. A distribution by splitters takes less for each halving: see `sample`.
+//! **Bottleneck.** Latency, by ncu on an H200. At 2¹⁶ keys the tiles take 13 µs and each pass 12 to 13 µs, and the SMs
+//! issue instructions in 14 % of the cycles. At 2²⁰ keys they take 23 µs and 18 µs (four ways) or 27 µs (eight), with
+//! 45 and 25 % of the cycles. A search for splits is a chain of loads from global memory, and a merge is one of loads
+//! from shared memory. A distribution by splitters takes less time for each halving: see `sample`.
 //!
 //! **Cost.** After the tiles, ⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉ (64-bit keys: l = ⌈log₂⌈n/7680⌉⌉ in ⌈l/2⌉
 //! passes); up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉ (64-bit: 3840). Each pass is one launch, or two beyond
-//! 2²¹ keys, and moves every key once each way. A level of merging has two barriers.
+//! 2²¹ keys, and reads and writes every key once. A level of merging has two barriers.
 //!
-//! **Threads.** 512 per block with 23 keys each (64-bit: 15), small tiles 256 with 17 and, in merges, 9 (64-bit: 15).
-//! Numbers of keys are odd, so that the threads of a warp, each at its own keys, use different banks.
+//! **Threads.** 512 per block with 23 keys each (64-bit: 15); for small tiles 256 with 17 and, in merges, 9 (64-bit:
+//! 15). The numbers of keys are odd, so that the threads of a warp, each at its own keys, use different banks.
 //!
 //! **Limits.** Any n; as much memory again as the keys have, and a word per run and block.
 //!

@@ -1,4 +1,4 @@
-//! What the host launches: the tiles, then one merge.
+//! The launches: the tiles, then one merge.
 
 use super::*;
 use crate::host::sort_by_passes;

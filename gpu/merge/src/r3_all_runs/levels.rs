@@ -1,4 +1,4 @@
-//! Merges any number of runs that lie in a tile, level by level.
+//! Merges any number of runs in a tile, level by level.
 
 use crate::Key;
 use crate::warp_scan;

@@ -14,7 +14,7 @@ use simt::math::mul_hi;
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, async_copy, grid, kernel, thread};
 
-/// Merges runs of `run` keys, all of `input`, by small blocks, with so many `samples` per run.
+/// Merges all runs of `input`, of `run` keys each, by small blocks, with `samples` samples per run.
 #[kernel(max_threads = FEW_BLOCK, min_blocks = FEW_MIN_BLOCKS, instances(
     merge_all_runs_few: <u32>, merge_all_runs_few_u64: <u64>,
 ))]

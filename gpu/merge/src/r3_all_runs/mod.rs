@@ -1,28 +1,28 @@
 //! # Merge sort, merge all runs at once
 //!
-//! **Idea.** One pass merges all runs, whatever their number. A sample of each run, merged, tells roughly where parts
-//! of the result begin: each block merges the samples for itself, takes two of them, and finds by binary search where
-//! its part lies in each run. So blocks that are neighbours find the same places. Parts differ in length, since samples
-//! are not exact, and a block has room for a longer one than usual. Equal keys are divided by count, so any number
-//! of them does no harm.
+//! **Idea.** One pass merges all runs, whatever their number. Merged samples of all runs show roughly where the parts
+//! of the result begin. Each block merges the samples for itself, takes two of them as its bounds, and finds by binary
+//! search where its part begins and ends in each run. So neighbouring blocks find the same places. Parts differ in
+//! length, because samples are not exact, and a block has room for a longer part than usual. Equal keys are divided by
+//! count, so any number of them is fine.
 //!
-//! **Changed from the rung before.** `multi-way` merges four or eight runs per pass, since it finds splits of the exact
-//! length, which takes the longer the more runs there are. Here is one pass instead of three at 2²⁰ keys, and no
-//! part of exact length.
+//! **Changed from the rung before.** `multi-way` merges only four or eight runs per pass, because it finds parts of
+//! exact length, which takes longer for more runs. Here parts have no exact length, and 2²⁰ keys take one pass instead
+//! of three.
 //!
-//! **Bottleneck.** The levels of merging in shared memory, which are as many as in the rung before, and those of the
-//! samples besides. On an H200 2²⁰ keys take 65.2 µs with 32 samples per run, 67.2 µs with as many as the plan takes,
-//! 68.7 µs with 64; with 16 they take 75.6 µs, since then parts do not fit.
+//! **Bottleneck.** The levels of merging in shared memory, which are as many as in the rung before, and in addition
+//! those of the samples. On an H200 2²⁰ keys take 65.2 µs with 32 samples per run, 68.7 µs with 64, and 67.2 µs with
+//! the plan's number. With 16 they take 75.6 µs, because then parts do not fit.
 //!
-//! **Cost.** Two launches for 4353 (64-bit: 3841) to 2²⁰ keys, each of which moves every key once each way. The
+//! **Cost.** Two launches for 4353 (64-bit: 3841) to 2²⁰ keys; each reads and writes every key once. The
 //! second has ⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two barriers.
 //!
 //! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17.
-//! Merge: 256 per block with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per
-//! SM, or fewer; more where the parts would not fit.
+//! Merge: 256 per block with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11. There is at most one
+//! block per SM, or more if the parts would not fit.
 //!
 //! **Limits.** Up to 2²⁰ keys; as much memory again as the keys have. If a part does not fit its block, the block cuts
-//! it and merges in rounds: runs that are much alike, between samples, take longer.
+//! it and merges in rounds, which takes longer. This happens with runs that have many similar keys between two samples.
 //!
 //! **Source.** H. Shi and J. Schaeffer, "Parallel sorting by regular sampling" (1992); equal keys divided by count
 //! and the rounds are our own.

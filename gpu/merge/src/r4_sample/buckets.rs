@@ -1,4 +1,4 @@
-//! The last launch: sorts each bucket in shared memory, those that do not fit in several rounds.
+//! The last launch: sorts each bucket in shared memory, in several rounds if it does not fit.
 
 use super::{BLOCK, MAX_SPILLS};
 use crate::Key;

@@ -1,4 +1,4 @@
-//! What the host launches, and the memory that it needs.
+//! The launches and their memory.
 
 use super::*;
 use crate::r3_all_runs::launches as all_runs;
@@ -87,7 +87,7 @@ where
     on.launch(merge_sample_buckets::<W>::default(), geometry, (from, starts, finals))
 }
 
-/// The launches of a round, which splits each of the `buckets` of `from` by so many `bits`, and moves the keys to `to`.
+/// The launches of a round, which splits each of the `buckets` of `from` by `bits` bits, and moves the keys to `to`.
 fn split<W: Width>(
     on: &dyn Launcher,
     memory: &Many<W>,

@@ -1,5 +1,4 @@
-//! How keys are dealt out while they are counted by bucket or moved to their buckets: one tile per block, and in it the
-//! places of each thread's keys.
+//! The tile of each block, and the places of each thread's keys in it, for the count and the move by bucket.
 
 use crate::Key;
 use simt::{Global, Shared, thread, unroll};

@@ -1,4 +1,4 @@
-//! The first two launches: they count how often each digit has each value, and turn the counts into starts.
+//! The first two launches: count how often each digit has each value, and compute the starts from the counts.
 
 use super::{BITS, DIGITS, passes};
 use crate::{Digits, block_scan, each_pack, strided};

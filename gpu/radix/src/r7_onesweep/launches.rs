@@ -1,4 +1,4 @@
-//! What the host launches: the histogram, the starts and a pass per digit; and the scratch memory for them.
+//! The launches (histogram, starts, a pass per digit) and their scratch memory.
 
 use super::*;
 use rungs_common::ladder::sort::{Keys, Pairs, Sort, Width};

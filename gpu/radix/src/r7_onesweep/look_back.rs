@@ -1,5 +1,5 @@
-//! Decoupled look-back: tiles publish, for each digit, how many keys they have, and a block adds up those of the tiles
-//! before its own.
+//! Decoupled look-back: each tile publishes its number of keys for each digit, and a block adds up those of the earlier
+//! tiles.
 
 use super::DIGITS;
 use simt::atomic::{Order::Relaxed, Scope};

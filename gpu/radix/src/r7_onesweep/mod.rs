@@ -1,31 +1,31 @@
 //! # Radix sort, one pass over memory per digit
 //!
-//! **Idea.** A key's place is where its digit starts, plus the equal digits in earlier tiles, plus those before it in
-//! its own tile. The starts are the same in any order of the keys, so one read at the beginning counts all digits. A
-//! block counts the digits of its tile. For the earlier tiles it uses decoupled look-back, as `scan/look-back` does: it
-//! publishes its counts, and adds up those of earlier tiles until it meets a tile that knows the sum of all before it.
-//! So a pass reads and writes each key once.
+//! **Idea.** A key's place is the start of its digit, plus the number of equal digits in earlier tiles, plus that of
+//! those before it in its own tile. The starts do not depend on the order of the keys, so one read at the beginning
+//! counts the digits of all passes. A block counts the digits of its tile. For the earlier tiles it uses decoupled
+//! look-back, as `scan/look-back` does: it publishes its counts, and adds up those of earlier tiles until it reaches a
+//! tile that knows the sum of all before it. So a pass reads and writes each key once.
 //!
 //! **Changed from the rung before.** `lsd-ballot` reads the keys twice per pass and launches three kernels; here a pass
 //! reads them once and is one launch. A warp now finds lanes with equal digits by an atomic `or` in shared memory. That
-//! takes fewer instructions than eight ballots, but atomics of equal digits take turns. So a warp looks at the digits
-//! of its first row, and ranks its other rows in one of four ways: many different digits, by atomics; one frequent
-//! digit, by a ballot for it and atomics for the rest; several frequent digits, by ballots; a single digit, without
-//! looking.
+//! takes fewer instructions than eight ballots, but atomics of equal digits take turns. So a warp chooses one of four
+//! ways by the digits of its first row: atomics for many different digits, a ballot and atomics for one frequent digit,
+//! ballots for several frequent digits, and none of them for a single digit.
 //!
 //! **Bottleneck.** Ranking the keys inside a block, because equal digits keep their order. By ncu on an H200, 2²⁸ keys,
 //! a pass uses 73 % of the peak of shared memory and 32 % of that of global memory (with values 70 % and 48 %), the
-//! histogram 98 % of the peak of shared memory. Keys without values need not keep their order; the next rung uses that.
+//! histogram 98 % of the peak of shared memory. Keys without values need not keep their order, which the next rung
+//! uses.
 //!
 //! **Cost.** 4 bytes per key to count, then 8 bytes per key and digit: 36 bytes for keys of 32 bits, in 6 launches.
 //!
 //! **Threads.** 512 per block, with a tile of 64 bytes of keys per thread. Each warp has a contiguous piece of the tile
 //! and reads it as rows of 32 keys. Threads 0 to 255 look back, each for one digit. The launches overlap by
-//! programmatic dependent launch (PDL): a kernel starts while the one before it ends, and then waits for it in the
-//! kernel.
+//! programmatic dependent launch (PDL): a kernel starts while the previous one ends, and waits for it where it needs
+//! its results.
 //!
-//! **Limits.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable. Keys begin
-//! on a multiple of 16 bytes.
+//! **Limits.** Any n; keys of 32 and 64 bits, and keys with a value of 32 bits each. The sort is stable. Keys begin on
+//! a multiple of 16 bytes.
 //!
 //! **Source.** A. Adinets and D. Merrill, "Onesweep" (2022), and D. Merrill and M. Garland, "Single-pass parallel
 //! prefix scan with decoupled look-back" (2016).

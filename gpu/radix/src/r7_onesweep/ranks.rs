@@ -1,4 +1,4 @@
-//! Ranks of the keys of a warp among those with the same digit, fast for any mix of digits.
+//! Ranks the keys of a warp among those with the same digit, fast for any mix of digits.
 
 use crate::{BITS, Digits, lanes_below, match_digit, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};

@@ -1,4 +1,4 @@
-//! Launch 5: sorts each bucket in the shared memory of one block, or, where that cannot be, in global memory.
+//! Launch 5: sorts each bucket in the shared memory of one block, or, if it does not fit, in global memory.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The launches of one sort, and the memory that they need in addition to the keys.
+//! The launches of one sort, and their memory in addition to the keys.
 
 use super::*;
 use rungs_common::ladder::sort::{Sort, Words};

@@ -1,37 +1,37 @@
 //! # Radix sort from the most significant digit, split into buckets that fit a block
 //!
 //! **Idea.** Keys without values need no stable sort: equal keys cannot be told apart. So the keys are split by their
-//! top bits first, in one or two passes over memory, into buckets that fit the shared memory of a block, and one block
-//! sorts each bucket there. The rank of a key among the keys of its bucket is what an atomic addition in shared memory
-//! returns, in whatever order the threads come.
+//! top bits first, in one or two passes over memory, into buckets that fit the shared memory of a block. Then one block
+//! sorts each bucket there. The rank of a key among the keys of its bucket is the value that an atomic addition in
+//! shared memory returns, in whatever order the threads arrive.
 //!
-//! **Changed from the rung before.** `onesweep` works upwards from the last digit, in four passes that each keep the
-//! order of the one before, so its ranks have to follow the order of the lanes. Here one atomic per key gives the rank,
-//! 28 bytes are moved per key instead of 36, and no block waits for another: a block reserves room in a bucket by one
-//! global atomic.
+//! **Changed from the rung before.** `onesweep` starts at the last digit and keeps the order of the previous pass in
+//! each of four passes, so its ranks follow the order of the lanes. Here one atomic per key gives the rank, 28 bytes
+//! are moved per key instead of 36, and no block waits for another: a block reserves room in a bucket by one global
+//! atomic.
 //!
-//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform keys: the histogram is bound by memory (80 % of its peak); in the
-//! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %); in the bucket sort shared memory is
-//! saturated (90 %). With skewed keys it is the largest bucket, on which one block works while the others are done. The
-//! library's `msd-skewed` splits it.
+//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform keys: memory bounds the histogram (80 % of its peak), shared memory
+//! the bucket sort (90 %), and nothing is saturated in the partitions (shared memory 66 and 78 %, memory 58 %). With
+//! skewed keys it is the largest bucket, on which one block works when the others have finished. The library's
+//! `msd-skewed` splits it.
 //!
 //! **Cost.** Five launches: a read of all keys, the starts, two partitions that read and write them (one up to 9 top
-//! bits), and a sort of each bucket that does so too. Keys are compared only with the 11 others of their thread and
-//! with those of the neighbouring threads.
+//! bits), and a sort of each bucket that does so too. A key is compared only with the 11 others of its thread and with
+//! those of the neighbouring threads.
 //!
 //! **Threads.** Histogram: 1024 per block, 16 keys each in flight. Partition: 512 threads with 64 bytes of keys each,
 //! from 2²⁷ keys on 1024 threads in the first partition. Bucket sort: one block of 384 threads with 12 keys each per
 //! bucket.
 //!
-//! **Limits.** Up to 2³² - 2¹⁶ keys of 32 bits, of any content, without values; other keys than unsigned words are
-//! mapped to such before and back after the sort. A bucket that is too large for a block, or of which too many keys
-//! agree in their next 13 bits, is sorted right but slowly: by digits from the last, in global memory, by the one
-//! block. There are at most 16 top bits, so beyond 2²⁸ keys all buckets are too large. Views start on multiples of 16
-//! bytes; multiples of 128 are faster. There are fewer top bits where a block has less than 129 KiB of shared memory.
+//! **Limits.** Up to 2³² - 2¹⁶ keys of 32 bits, of any content, without values. Other keys are mapped to unsigned words
+//! before the sort, and back after it. If a bucket is too large for a block, or too many of its keys agree in their
+//! next 13 bits, one block sorts it by LSD in global memory, which is right but slow. There are at most 16 top bits, so
+//! beyond 2²⁸ keys all buckets are too large. Views start on multiples of 16 bytes; multiples of 128 are faster. If a
+//! block has less than 129 KiB of shared memory, there are fewer top bits.
 //!
-//! **Source.** Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort
-//! on GPUs" (2017), for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022), for what is
-//! changed.
+//! **Source.** Composed of known ideas: most significant digits first, from E. Stehle and H.-A. Jacobsen, "A memory
+//! bandwidth-efficient hybrid radix sort on GPUs" (2017). The rest changes A. Adinets and D. Merrill, "Onesweep"
+//! (2022).
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |

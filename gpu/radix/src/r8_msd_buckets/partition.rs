@@ -1,7 +1,8 @@
 //! Launches 3 and 4: moves the keys of each tile to their buckets.
 //!
-//! Keys are counted by bucket, and counts are turned into starts. Then each key is counted once more, and the value of
-//! the counter before is its place in the tile, where the keys of a bucket lie in a row and are written together.
+//! A block counts its keys by bucket and computes the starts from the counts. Then it counts each key again; the
+//! previous value of the counter is the key's place in the tile. There the keys of a bucket are neighbours, so they are
+//! written together.
 
 use super::*;
 

@@ -14,16 +14,16 @@ const UNROLLED: &str = "the compiler unrolls the loop; lanes that end in differe
 /// numbers of thread-tile's and vector-loads' stores come out exactly if the lanes are grouped by the copy, and so do
 /// those of producer-consumer's stores (2,993 sectors by 189 requests) and of tensor-map's loads (289 sectors of two
 /// matrices of 33 × 33, which it packs as tensor-group does).
-const SKIPPED: &str = "lanes at the edge leave out copies of an unrolled loop, which the simulator cannot tell apart";
+const SKIPPED: &str = "lanes at the edge skip copies of an unrolled loop, which the simulator cannot tell apart";
 
 /// The last of a thread's loads has a guard in the machine code (`@!P LDG`) and none in the source.
-const GUARDED: &str = "the compiler leaves out a load behind the end, whose value nobody uses";
+const GUARDED: &str = "the compiler removes a load past the end, whose value is not used";
 
 /// Binary searches, one per lane.
-const SEARCHES: &str = "lanes leave a search in different rounds, which the simulator has to guess";
+const SEARCHES: &str = "lanes end a search in different rounds, which the simulator has to guess";
 
 /// Atomic operations hand out places: in another order in each run.
-const PLACES: &str = "blocks get their places in the order in which they come, which depends on time";
+const PLACES: &str = "blocks get their places in the order in which they arrive, which depends on time";
 
 /// How often a thread looks before it sees what it waits for depends on time.
 const POLLS: &str = "blocks poll the state of blocks before them; how often depends on time";
