@@ -325,7 +325,7 @@ fn reductions_by_packs() {
 
     let rung = &r7_single_launch::launches::RUNG;
     states(&rung.rung, "1 launch; one atomic and 2 barriers per block, 3 barriers in the last one");
-    states(&rung.rung, "A block that is alone takes no ticket and has 1 barrier");
+    states(&rung.rung, "If there is only one block, it takes no ticket and has 1 barrier");
     for n in [0, 100, 300_000] {
         let cost = cost_of_reduction::<u32>(rung, n);
         let [launch] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
@@ -374,8 +374,8 @@ fn scans_of_one_block() {
             assert_eq!(launch.turns, turns, "lanes in a bank in {}", rung.rung.name);
         }
     }
-    states(&r2_blelloch::launches::RUNG.rung, "up to 32 lanes of a warp meet in one bank");
-    states(&r3_blelloch_padded::launches::RUNG.rung, "no two lanes of a warp meet in a bank");
+    states(&r2_blelloch::launches::RUNG.rung, "up to 32 lanes of a warp want the same bank");
+    states(&r3_blelloch_padded::launches::RUNG.rung, "The tree has no bank conflicts if elements have 4 bytes");
 }
 
 #[test]
@@ -748,8 +748,8 @@ fn merge_sorts() {
 #[test]
 fn odd_even_sorts() {
     let rung = &odd_even::r1_bitonic_blocks::launches::RUNG;
-    states(&rung.rung, "⌈n/4096⌉ launches. The first one sorts the blocks in 91 steps of the network and 26 barriers;");
-    states(&rung.rung, "each of the others merges in 13 steps and 4 barriers, and moves every key once each way");
+    states(&rung.rung, "⌈n/4096⌉ launches. The first one sorts the blocks in 91 steps of the network and 26 barriers.");
+    states(&rung.rung, "Each of the others merges in 13 steps and 4 barriers, and reads and writes every key once.");
     states(&rung.rung, "A merge of halves that are already in order reads two keys");
     let bits = odd_even::r1_bitonic_blocks::KEYS.ilog2();
     assert_eq!((bits * (bits + 1) / 2, bits), (91, 13));
@@ -782,7 +782,7 @@ fn odd_even_rounds() {
         &rung.rung,
         "p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than 132 KiB",
     );
-    states(&rung.rung, "1 launch sorts them, p launches of a round follow (1 for two runs, none for one)");
+    states(&rung.rung, "1 launch sorts them, and each of p rounds is a launch (1 round for two runs, none for one)");
     states(&rung.rung, "its blocks have 4 barriers, or 1 where a chunk is a copy");
     for (n, launches) in [(1, 1), (32_768, 1), (32_769, 2), (65_536, 2), (65_537, 4), (1 << 20, 33)] {
         assert_eq!(launches_to_sort(rung, n), launches, "n = {n}");
@@ -801,7 +801,7 @@ fn odd_even_rounds() {
     assert_eq!(seen, BTreeSet::from([1, 4]));
 
     let rung = &r3::launches::RUNG;
-    states(&rung.rung, "2 launches; in p rounds every key is moved once each way");
+    states(&rung.rung, "2 launches; each of p rounds reads and writes every key once");
     states(&rung.rung, "For each chunk two atomics, and 5 barriers, or 2 where a chunk is a copy");
     states(&rung.rung, "Two more arrays of n keys");
     let before: u32 = rounds.iter().flat_map(|round| &round.barriers).sum();
@@ -816,8 +816,8 @@ fn odd_even_rounds() {
     assert!(all.atomics >= u64::from(2 * chunks + all.blocks));
 
     let rung = &r4::launches::RUNG;
-    states(&rung.rung, "two levels up to 64 runs, three beyond: 13 launches for 2²⁰ keys of 4 bytes, 25 for 2²⁴");
-    states(&rung.rung, "12 instead of 32. With three levels 24 instead of 512");
+    states(&rung.rung, "Two levels up to 64 runs, three beyond: 13 launches for 2²⁰ keys of 4 bytes, 25 for 2²⁴");
+    states(&rung.rung, "12 instead of 32. With three levels it is 24 instead of 512");
     assert_eq!([1 << 20, 1 << 24].map(|n| launches_to_sort(rung, n)), [13, 25]);
     assert_eq!([1 << 20, 1 << 24].map(|n| launches_to_sort(&r2::launches::RUNG, n)), [33, 513]);
 }
@@ -1276,7 +1276,7 @@ fn histograms() {
     let rung = &r4_bank_private::launches::RUNG;
     states(&rung.rung, "n shared atomics; at most blocks × bins global atomics, one more per block, and one per bin");
     states(&rung.rung, "4 barriers per block; one launch");
-    states(&rung.rung, "no two lanes of a warp ever want the same bank");
+    states(&rung.rung, "no two lanes of a warp want the same bank");
     let (launch, clears) = of(rung);
     launch.has_barriers(4);
     assert_eq!((launch.shared_atomics, launch.atomic_turns, clears), (n.into(), 1, 0));

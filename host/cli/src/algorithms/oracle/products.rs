@@ -239,7 +239,7 @@ fn times<E: Number, T: Copy + Default + Send + Sync>(
     of_rows(matrix, columns, &|row| row.iter().zip(x).fold(T::default(), |sum, (&a, &x)| add(sum, a.into(), x)))
 }
 
-/// A number for each row of a matrix, on all cores. By a pointer: rayon is compiled for each type, not for each sum too.
+/// A number for each row of a matrix, on all cores. By a pointer: rayon is compiled for each type, not for each sum.
 fn of_rows<E: Sync, T: Send>(matrix: &[E], columns: usize, number: &(dyn Fn(&[E]) -> T + Sync)) -> Vec<T> {
     matrix.par_chunks(columns.max(1)).map(number).collect()
 }
