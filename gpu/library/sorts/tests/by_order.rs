@@ -225,11 +225,11 @@ fn stable_distributes_keys_in_their_order() {
     for n in [few + 1, few + 100_003] {
         for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
             // In which half a key differs decides whether it is equivalent to others.
-            let low = narrow(&keys);
-            let high: Vec<u32> = low.iter().enumerate().map(|(i, key)| key & 0xff | (i as u32) << 8).collect();
-            let by = stable::launches::sequence::<LowHalf>;
-            check_by(name, by, &low, LowHalfDown, true);
-            check_by(name, by, &high, LowHalfDown, true);
+            let mut keys = narrow(&keys);
+            if n > few + 1 {
+                (0..).zip(&mut keys).for_each(|(i, key)| *key = *key & 0xff | i << 8);
+            }
+            check_by(name, stable::launches::sequence::<LowHalf>, &keys, LowHalfDown, true);
         }
     }
     let n = few + 4099;
