@@ -1,7 +1,7 @@
 //! What a run enqueues, and on which memory. That the results are right, for every plan on every engine:
 //! tests/tests/plans.rs.
 
-use super::algorithms::Places;
+use super::places::Found;
 use super::runs::{Grouped, Scanned};
 use super::selections::Kept;
 use super::*;
@@ -182,7 +182,7 @@ fn scans_reductions_and_histograms_only_launch_and_fill() {
         assert_eq!(one.download().unwrap(), [keys(n).into_iter().max().unwrap_or(0)], "n = {n}");
         let plan = Plan::<FirstPlace<u32>>::arg_min(&engine, n as usize).unwrap();
         let order = order_of(u32::DTYPE);
-        check_captured("arg_min", &plan, || Places { input: input.view(), place: one.view(), order });
+        check_captured("arg_min", &plan, || Found { input: input.view(), output: one.view(), order });
         let least = (0..n).zip(keys(n)).min_by_key(|&(_, key)| key).map(|(place, _)| place);
         assert_eq!(one.download().unwrap(), [least.unwrap_or(u32::MAX)], "n = {n}");
         let maps = engine.upload(&keys(n).into_iter().map(|key| Pair(key | 1, key)).collect::<Vec<_>>()).unwrap();

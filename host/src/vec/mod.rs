@@ -68,7 +68,7 @@ use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
 use rungs_kernels::sorts::stable::{self, launches::StableKernels};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
-use sorts::{SortKey, SortWord};
+use sorts::{SortKey, SortWord, Wide};
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
@@ -339,11 +339,12 @@ impl<T: Scalar> DeviceVec<T> {
     where
         T: SortKey,
     {
-        if self.is_aligned() {
-            return T::Word::sort(&self.engine, self.view().cast(), order);
+        let on = self.engine.clone();
+        if self.is_aligned() || T::Word::COPIES.is_some() {
+            return self.change_words(|words| sorts::sort(&on, words, order));
         }
-        let copy = self.duplicate()?;
-        T::Word::sort(&self.engine, copy.view().cast(), order)?;
+        let mut copy = self.duplicate()?;
+        copy.change_words(|words| sorts::sort(&on, words, order))?;
         self.replace(copy)
     }
 
@@ -386,7 +387,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// [`DeviceVec::sort`].
     pub fn sort_with<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.sort_pairs_by_order(values, T::ORDER)
     }
@@ -397,7 +399,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort_with`].
     pub fn sort_with_descending<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.sort_pairs_by_order(values, T::ORDER | DESCENDING)
     }
@@ -426,7 +429,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn argsort(&self) -> Result<DeviceVec<u32>>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.argsort_by_order(T::ORDER)
     }
@@ -437,17 +441,19 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn argsort_descending(&self) -> Result<DeviceVec<u32>>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.argsort_by_order(T::ORDER | DESCENDING)
     }
 
     fn argsort_by_order(&self, order: u32) -> Result<DeviceVec<u32>>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         let places = DeviceVec::uninit(&self.engine, self.len())?;
-        T::Word::argsort(&self.engine, self.view().cast(), order, places.view())?;
+        places::argsort::<T::Word>(&self.engine, self.view().cast(), order, places.view())?;
         Ok(places)
     }
 
@@ -456,9 +462,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// # Errors
     /// [`Error::Usage`] if the places are on another engine; otherwise as for [`DeviceVec::sort`].
     pub fn gather(&self, places: &DeviceVec<u32>) -> Result<Self> {
-        if !self.engine.is(&places.engine) {
-            return Err(Error::Usage("elements and places must be on the same engine".into()));
-        }
+        self.same_engine(places, "places")?;
         let output = Self::uninit(&self.engine, places.len())?;
         places::gather(&self.engine, self.view(), places.view(), output.view())?;
         Ok(output)
@@ -466,15 +470,10 @@ impl<T: Scalar> DeviceVec<T> {
 
     fn sort_pairs_by_order<V: Scalar>(&mut self, values: &mut DeviceVec<V>, order: u32) -> Result<()>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
-        if self.len() != values.len() {
-            let (keys, values) = (self.len(), values.len());
-            return Err(Error::Usage(format!("{keys} keys cannot take {values} values along; there must be as many")));
-        }
-        if !self.engine.is(&values.engine) {
-            return Err(Error::Usage("keys and values must be on the same engine".into()));
-        }
+        self.expect("values", values)?;
         let is_pair_of_words = size_of::<T>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>();
         if !is_pair_of_words || !self.is_aligned() || !values.is_aligned() {
             let places = self.argsort_by_order(order)?;
@@ -565,6 +564,23 @@ impl<T: Scalar> DeviceVec<T> {
         let output = DeviceVec::uninit(&self.engine, self.len())?;
         self.engine.launch(kernel, self.geometry(), (self.view(), other.view(), output.view(), functor))?;
         Ok(output)
+    }
+
+    /// Refuses another vector that does not go with the elements, one for one.
+    fn expect<U: Scalar>(&self, what: &str, other: &DeviceVec<U>) -> Result<()> {
+        if self.len != other.len {
+            let (n, of_other) = (self.len, other.len);
+            return Err(Error::Usage(format!("{n} elements cannot take {of_other} {what}; there must be as many")));
+        }
+        self.same_engine(other, what)
+    }
+
+    /// Refuses another vector of another engine.
+    fn same_engine<U: Scalar>(&self, other: &DeviceVec<U>, what: &str) -> Result<()> {
+        if self.engine.is(&other.engine) {
+            return Ok(());
+        }
+        Err(Error::Usage(format!("elements and {what} must be on the same engine")))
     }
 
     fn geometry(&self) -> Geometry {
