@@ -23,7 +23,7 @@
 //!
 //! | plan | run with | types |
 //! | --- | --- | --- |
-//! | [`Plan::sort`], [`Plan::sort_descending`] | keys, in place | integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64` |
+//! | [`Plan::sort`], [`Plan::sort_descending`] | keys, in place | integers of 8 to 64 bits, all floats |
 //! | [`Plan::argsort`], [`Plan::argsort_descending`] | keys, a place of 4 bytes for each, stable | as sort |
 //! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | `u32`, `i32`, `f32` |
 //! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by your own order | any number |

@@ -18,19 +18,23 @@
 //!
 //! | method | types of elements |
 //! | --- | --- |
-//! | `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `sort`, `sort_descending` | the same, `u8`, `i8`, `u16`, `i16`, `f16`, `bf16` |
-//! | `sort_with`, `sort_with_descending` | those of `argsort`, with values of any [`Scalar`] |
-//! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
-//! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `top_k`, `bottom_k`, `nth_element` | the same |
-//! | `segmented_sort`, `segmented_argsort`, `segmented_reduce`, `segmented_scan` | the same |
-//! | `segmented_sort_with` | the same, with values of any [`Scalar`] |
-//! | `merge`, `merge_with`, `lower_bound`, `upper_bound`, `histogram`, `histogram_even` | the same |
-//! | `iota`, `adjacent_difference` | the same |
-//! | `fill`, `reverse`, `scatter`, copies, `slice`, `slice_mut` | any [`Scalar`] |
-//! | `product`, `arg_min`, `arg_max`, `min_max`, `scan_by_key` | the same |
+//! | `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | `sort`, `sort_descending`, `argsort`, `argsort_descending` | the same, `u8`, `i8`, `u16`, `i16`, `f16`, `bf16` |
+//! | `sort_with`, `sort_with_descending`, `segmented_sort_with` | as `sort`, with values of any [`Scalar`] |
+//! | `select_between`, `partition_between`, `run_lengths` | as `sort` |
+//! | `top_k`, `bottom_k`, `nth_element`, `arg_top_k`, `arg_bottom_k` | as `sort` |
+//! | `top_k_with`, `bottom_k_with`, `unique_by_key`, `merge_with` | as `sort`, with values of any [`Scalar`] |
+//! | `reduce_by_key`, `scan_by_key` | as `sort`, with values as `reduce` |
+//! | `segmented_sort`, `segmented_argsort`, `merge`, `lower_bound`, `upper_bound` | as `sort` |
+//! | `arg_min`, `arg_max`, `min_max` | as `sort` |
+//! | `segmented_reduce`, `segmented_scan`, `product`, `iota`, `adjacent_difference` | as `reduce` |
+//! | `histogram`, `histogram_even` | as `reduce` |
+//! | `gather`, `scatter`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
+//! | `fill`, `reverse`, copies, `slice`, `slice_mut` | any [`Scalar`] |
 //! | `reduce_with`, `scan_with`, `reduce_by_key_with` | any [`Scalar`], by an operator of your own |
+//!
+//! Kernels take keys of 8 and 16 bits as words of 32 bits: each is copied there, and results back. That adds a pass
+//! over the memory for each vector that is read or written, and 4 bytes of scratch memory per key.
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of

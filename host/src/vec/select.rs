@@ -22,6 +22,8 @@
 //! let (unique, sums) = keys.reduce_by_key(&values, Operation::Sum)?;
 //! assert_eq!(unique.to_vec()?, [1, 2, 5, 9]);
 //! assert_eq!(sums.to_vec()?, [8.0, 5.0, 12.0, 3.0]);
+//! let (_, firsts) = keys.unique_by_key(&values)?;
+//! assert_eq!(firsts.to_vec()?, [2.0, 5.0, 1.0, 3.0]);
 //!
 //! // A chain: only the last line asks for the number.
 //! let (_, lengths) = keys.select_between(..9)?.run_lengths()?;
