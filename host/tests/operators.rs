@@ -3,6 +3,7 @@
 
 use rungs::data::{Distribution, Element};
 use rungs::engine::{DeviceChoice, Engine};
+use rungs::keys::KeyWord;
 use rungs::vec::DeviceVec;
 use rungs::vec::operators::ExtremeWord;
 use rungs::vec::select::Combines;
@@ -137,7 +138,7 @@ fn products() {
 
 fn check_by_key<K: Element + Scalar, V: Element + Scalar>(engine: &Engine, operation: Operation, add: fn(V, V) -> V)
 where
-    K::Word: Combines<V>,
+    K::Word: KeyWord + Combines<V>,
 {
     for n in sizes(engine) {
         for run in [1, 3, 700, n.max(1)] {

@@ -6,9 +6,7 @@ use rungs::vec::DeviceVec;
 use rungs::vec::histogram::{BinWord, Divide, MAX_BINS, Outside};
 use rungs::vec::moves::Number;
 use rungs::vec::ordered::OrderedWord;
-use rungs::vec::places::PlaceWord;
-use rungs::vec::sorts::SortKey;
-use rungs::vec::top_k::TopWord;
+use rungs::vec::sorts::{SortKey, SortWord};
 use rungs::{Error, Operation};
 use rungs_kernels::ordered::{bins, merge};
 use simt::{Scalar, bf16, f16};
@@ -164,7 +162,7 @@ fn places_of_needles() {
     check_bounds::<f64>();
 }
 
-fn check_small_keys<T: SortKey<Word: PlaceWord + TopWord>>(word: fn(T) -> u16) {
+fn check_small_keys<T: SortKey<Word: SortWord<Wide = u32>>>(word: fn(T) -> u16) {
     let engine = engine();
     for n in sizes(&engine) {
         let keys: Vec<T> =
@@ -197,7 +195,7 @@ fn check_small_keys<T: SortKey<Word: PlaceWord + TopWord>>(word: fn(T) -> u16) {
 }
 
 /// Places and values against the host's stable sort; there are many equal keys, so most places show the stability.
-fn check_small_pairs<T: SortKey<Word: PlaceWord>>(vec: &DeviceVec<T>, word: fn(T) -> u16) {
+fn check_small_pairs<T: SortKey<Word: SortWord<Wide = u32>>>(vec: &DeviceVec<T>, word: fn(T) -> u16) {
     let (engine, keys, n) = (vec.engine(), vec.to_vec().unwrap(), vec.len());
     let by = |descending: u16| {
         let mut places: Vec<u32> = (0..n as u32).collect();
@@ -393,7 +391,7 @@ fn what_does_not_go_together_is_refused() {
     refused(vec.merge(&elsewhere).map(drop), "the same engine");
     refused(vec.lower_bound(&elsewhere).map(drop), "the same engine");
     let few = DeviceVec::from_slice(&engine, &[1u32, 2]).unwrap();
-    refused(vec.merge_with(&few, &vec, &few).map(drop), "3 keys cannot take 2 values");
+    refused(vec.merge_with(&few, &vec, &few).map(drop), "3 elements cannot take 2 values");
     refused(vec.scatter(&few, &mut DeviceVec::uninit(&engine, 3).unwrap()), "3 elements cannot take 2 places");
     refused(vec.histogram(&[1.0]).map(drop), "0 bins");
     refused(vec.histogram_even(0, 0.0..1.0).map(drop), "0 bins");

@@ -187,6 +187,25 @@ fn a_scan_refuses_wrong_offsets() {
     assert!(error.to_string().contains("same engine"), "{error}");
 }
 
+/// What belongs to a slice is changed in the vector that it is of.
+#[test]
+fn segments_of_slices() {
+    let engine = Engine::open(DeviceChoice::Auto).unwrap();
+    let offsets = DeviceVec::from_slice(&engine, &[0u32, 3, 5]).unwrap();
+    // Keys of 4 bytes move with their values, others by their places.
+    let mut narrow = DeviceVec::from_slice(&engine, &[7u32, 9, 8, 3, 2, 1, 0]).unwrap();
+    let mut wide = DeviceVec::from_slice(&engine, &[7u64, 9, 8, 3, 2, 1, 0]).unwrap();
+    let mut values = DeviceVec::from_slice(&engine, &[10u32, 11, 12, 13, 14, 15, 16]).unwrap();
+    let mut others = values.duplicate().unwrap();
+    narrow.slice_mut(1..6).segmented_sort_with(&offsets, &mut values.slice_mut(2..)).unwrap();
+    wide.slice_mut(1..6).segmented_sort_with(&offsets, &mut others.slice_mut(2..)).unwrap();
+    assert_eq!(narrow.to_vec().unwrap(), [7, 3, 8, 9, 1, 2, 0]);
+    assert_eq!(wide.to_vec().unwrap(), [7, 3, 8, 9, 1, 2, 0]);
+    for values in [values, others] {
+        assert_eq!(values.to_vec().unwrap(), [10, 11, 14, 13, 12, 16, 15]);
+    }
+}
+
 #[test]
 fn nothing_to_sort() {
     let engine = Engine::open(DeviceChoice::Auto).unwrap();

@@ -200,7 +200,7 @@ fn runs<K: Scalar, V: Copy>(keys: &[K], values: &[V], combine: impl Fn(V, V) -> 
 
 fn check_runs<K: Element + Scalar>()
 where
-    K::Word: SelectWord + Combines<i64> + Combines<f32>,
+    K::Word: SelectWord + Combines<i64> + Combines<f32> + Combines<u32>,
 {
     let engine = engine();
     for n in sizes(&engine) {
@@ -214,6 +214,9 @@ where
             assert_eq!((bits(&got.to_vec().unwrap()), of_runs.to_vec().unwrap()), (unique.clone(), lengths));
             let values: Vec<i64> = (0..n as i64).map(|i| i * 0x1_0000_0001 - 5000).collect();
             let of_device = DeviceVec::from_slice(&engine, &values).unwrap();
+            let (got, firsts) = vec.unique_by_key(&of_device).unwrap();
+            let first_values = runs(&keys, &values, |first, _| first).1;
+            assert_eq!((bits(&got.to_vec().unwrap()), firsts.to_vec().unwrap()), (unique.clone(), first_values));
             for operation in Operation::ALL {
                 let combine: fn(i64, i64) -> i64 = match operation {
                     Operation::Sum => i64::wrapping_add,
@@ -251,6 +254,11 @@ fn a_chain_knows_its_length_on_the_device_alone() {
         let (keys, counts) = runs(&want, &vec![1; want.len()], |a, b| a + b);
         assert_eq!((bits(&unique.to_vec().unwrap()), lengths.to_vec().unwrap()), (keys, counts));
         assert_eq!(unique.count().unwrap(), chain.unique().unwrap().count().unwrap());
+        let places = DeviceVec::generate(&engine, n as usize, |i| i as u8).unwrap();
+        let (firsts, first_places) = chain.unique_by_key(&places).unwrap();
+        let with_places: Vec<u8> = (0..want.len()).map(|i| i as u8).collect();
+        let (keys, of_keys) = runs(&want, &with_places, |first, _| first);
+        assert_eq!((bits(&firsts.to_vec().unwrap()), first_places.to_vec().unwrap()), (keys, of_keys));
         let (few, others) = unique.partition_between(..1000).unwrap();
         assert_eq!(few.count().unwrap() + others.count().unwrap(), unique.count().unwrap());
     }
@@ -269,6 +277,7 @@ fn what_does_not_go_together_is_refused() {
     refused(vec.partition_flagged(&few).map(drop), "3 elements cannot take 2 flags");
     let many = DeviceVec::from_slice(&engine, &[1.0f64; 4]).unwrap();
     refused(vec.reduce_by_key(&many, Operation::Sum).map(drop), "3 elements cannot take 4 values");
+    refused(vec.unique_by_key(&many).map(drop), "3 elements cannot take 4 values");
     let elsewhere = DeviceVec::from_slice(&Engine::simulator(), &[1u8, 0, 1]).unwrap();
     refused(vec.select_flagged(&elsewhere).map(drop), "the same engine");
 }

@@ -1,12 +1,19 @@
-//! The largest and smallest elements of vectors on the simulator, against the standard library's sort.
+//! The largest and smallest elements of vectors, and their places, against the standard library's sort; on a GPU where
+//! there is one.
 
 use rungs::Error;
 use rungs::data::{Distribution, Element};
-use rungs::engine::Engine;
-use rungs::keys::KeyWord;
+use rungs::engine::{DeviceChoice, Engine};
 use rungs::vec::DeviceVec;
+use rungs::vec::ordered::OrderedWord;
+use rungs::vec::places::PlaceWord;
 use rungs_kernels::selections::sampled::Selects;
 use simt::Scalar;
+
+/// A GPU, or else the simulator.
+fn engine() -> Engine {
+    Engine::open(DeviceChoice::Auto).unwrap()
+}
 
 /// The bits, which tell NaN from NaN.
 fn bits<T: Scalar>(elements: &[T]) -> Vec<u64> {
@@ -15,12 +22,16 @@ fn bits<T: Scalar>(elements: &[T]) -> Vec<u64> {
 
 fn check<T: Element + Scalar>(engine: &Engine, distribution: Distribution, n: usize)
 where
-    T::Word: KeyWord + Selects,
+    T::Word: Selects + OrderedWord + PlaceWord,
 {
     let data = distribution.keys::<T>(n as u64, 11).unwrap();
     let mut sorted = data.clone();
     sorted.sort_unstable_by_key(|x| x.to_word());
+    let [mut smallest_first, mut largest_first] = [(); 2].map(|()| (0..n as u32).collect::<Vec<_>>());
+    smallest_first.sort_by_key(|&i| data[i as usize].to_word());
+    largest_first.sort_by_key(|&i| std::cmp::Reverse(data[i as usize].to_word()));
     let vec = DeviceVec::from_slice(engine, &data).unwrap();
+    let values = DeviceVec::generate(engine, n, |i| (i as u64) << 32 | 7).unwrap();
     let mut ks = vec![0, 1, 10, n / 2, n];
     ks.retain(|&k| k <= n);
     ks.dedup();
@@ -35,6 +46,17 @@ where
         let mut unsorted = vec.bottom_k_unsorted(k).unwrap().to_vec().unwrap();
         unsorted.sort_unstable_by_key(|x| x.to_word());
         assert_eq!(bits(&unsorted), bits(&sorted[..k]), "the smallest {what}, in any order");
+        // The first of a stable sort.
+        for (places, order) in [(vec.arg_top_k(k), &largest_first), (vec.arg_bottom_k(k), &smallest_first)] {
+            assert_eq!(places.unwrap().to_vec().unwrap(), order[..k], "places, {what}");
+        }
+        let along = |order: &[u32]| order[..k].iter().map(|&i| u64::from(i) << 32 | 7).collect::<Vec<_>>();
+        let (keys, of_keys) = vec.top_k_with(&values, k).unwrap();
+        assert_eq!(bits(&keys.to_vec().unwrap()), bits(&largest), "with values, the largest {what}");
+        assert_eq!(of_keys.to_vec().unwrap(), along(&largest_first), "values of the largest {what}");
+        let (keys, of_keys) = vec.bottom_k_with(&values, k).unwrap();
+        assert_eq!(bits(&keys.to_vec().unwrap()), bits(&sorted[..k]), "with values, the smallest {what}");
+        assert_eq!(of_keys.to_vec().unwrap(), along(&smallest_first), "values of the smallest {what}");
         if k > 0 {
             assert_eq!(bits(&[vec.nth_element(k - 1).unwrap()]), bits(&sorted[k - 1..k]), "number {what}");
         }
@@ -45,11 +67,13 @@ where
 /// Keys of a type that one launch selects from.
 fn check_few<T: Element + Scalar>()
 where
-    T::Word: KeyWord + Selects,
+    T::Word: Selects + OrderedWord + PlaceWord,
 {
-    let engine = Engine::simulator();
-    for distribution in [Distribution::Uniform, Distribution::Special, Distribution::Few] {
-        for n in [0, 1, 2, 33, 1009] {
+    let engine = engine();
+    for distribution in
+        [Distribution::Uniform, Distribution::Special, Distribution::Few, Distribution::Equal, Distribution::Sorted]
+    {
+        for n in [0, 1, 2, 31, 32, 33, 1009] {
             check::<T>(&engine, distribution, n);
         }
     }
@@ -67,7 +91,7 @@ fn of_few_elements() {
 
 #[test]
 fn of_many_elements() {
-    let engine = Engine::simulator();
+    let engine = engine();
     check::<f32>(&engine, Distribution::Special, 40_009);
     check::<i64>(&engine, Distribution::Uniform, 40_009);
 }
@@ -83,5 +107,13 @@ fn more_than_there_are_is_refused() {
     refused(vec.top_k_unsorted(usize::MAX).map(drop), "k is at most 3");
     refused(vec.bottom_k(4).map(drop), "the 4 smallest of 3 elements");
     refused(vec.bottom_k_unsorted(5).map(drop), "k is at most 3");
+    refused(vec.arg_top_k(4).map(drop), "the 4 largest of 3 elements");
+    refused(vec.arg_bottom_k(4).map(drop), "the 4 smallest of 3 elements");
+    let values = DeviceVec::from_slice(vec.engine(), &[1.0f64; 3]).unwrap();
+    refused(vec.top_k_with(&values, 4).map(drop), "k is at most 3");
+    refused(vec.bottom_k_with(&values, 4).map(drop), "k is at most 3");
+    refused(vec.top_k_with(&values.slice(..2), 1).map(drop), "3 elements cannot take 2 values");
+    let elsewhere = DeviceVec::from_slice(&Engine::simulator(), &[1u8; 3]).unwrap();
+    refused(vec.bottom_k_with(&elsewhere, 1).map(drop), "the same engine");
     refused(vec.nth_element(3).map(drop), "3 elements have no place 3");
 }

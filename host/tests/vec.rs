@@ -311,7 +311,7 @@ fn values_that_cannot_go_along() {
         assert!(matches!(&error, Error::Usage(text) if text.contains(words)), "{error}");
     };
     let mut few = DeviceVec::from_slice(&engine, &[1u32, 2]).unwrap();
-    refused(keys.sort_with(&mut few).unwrap_err(), "3 keys cannot take 2 values");
+    refused(keys.sort_with(&mut few).unwrap_err(), "3 elements cannot take 2 values");
     let mut elsewhere = DeviceVec::from_slice(&other, &[1u32, 2, 3]).unwrap();
     refused(keys.sort_with(&mut elsewhere).unwrap_err(), "same engine");
     assert_eq!(keys.to_vec().unwrap(), [3, 1, 2]);

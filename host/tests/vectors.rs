@@ -3,9 +3,11 @@
 mod book;
 mod choice;
 mod from_thrust;
+mod narrow;
 mod operators;
 mod ordered;
 mod plane;
+mod plans;
 mod segments;
 mod select;
 mod services;

@@ -1,17 +1,17 @@
 //! The algorithms that there are plans for.
 
-use super::arrays::Array;
+use super::arrays::{Array, given};
 use super::{Plan, SCRATCH_ALIGN, sealed};
 use crate::data::Element;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::keys::KeyWord;
 use crate::keys::order_of;
 use crate::vec::choice::{self, choose};
-use crate::vec::operators::ExtremeWord;
+use crate::vec::operators::Factor;
+use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::histogram::{self, Key};
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, expect_len, sequence};
+use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, expect_len};
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::selections::operators::launches::{self as operators, OperatorKernels};
@@ -68,32 +68,13 @@ pub struct Scan<T> {
     elements: PhantomData<fn(T)>,
 }
 
-/// Finds the place of the least or the greatest element.
-pub struct FirstPlace<T> {
-    order: u32,
-    elements: PhantomData<fn(T)>,
-}
-
-/// Elements, and memory for a place.
-pub struct Places<W> {
-    pub(super) input: Global<W>,
-    pub(super) place: Global<u32>,
-    pub(super) order: u32,
-}
-
-impl<W: Scalar> Lengths for Places<W> {
-    fn check(&self, n: u32) -> launcher::Result {
-        expect_len("elements", self.input, n)
-    }
-}
-
 /// Counts the occurrences of each value.
 pub struct Histogram<K> {
     bins: u32,
     keys: PhantomData<fn(K)>,
 }
 
-impl<T: Element<Word: KeyWord>> sealed::Algorithm for Sort<T> {
+impl<T: SortKey> sealed::Algorithm for Sort<T> {
     type Args = sort::Keys<T::Word>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
@@ -133,14 +114,6 @@ impl<T: Scalar> sealed::Algorithm for Scan<T> {
     }
 }
 
-impl<T: Element<Word: Scalar>> sealed::Algorithm for FirstPlace<T> {
-    type Args = Places<T::Word>;
-
-    fn rehearsal(&self, n: u32) -> Self::Args {
-        Places { input: nowhere(n), place: nowhere(1), order: self.order }
-    }
-}
-
 impl<K: Scalar> sealed::Algorithm for Histogram<K> {
     type Args = counting::Keys<K>;
 
@@ -161,14 +134,23 @@ pub(super) fn count(n: usize) -> Result<u32> {
         .map_err(|_| Error::Usage(format!("{n} elements are too many for a plan; the limit is {}", u32::MAX)))
 }
 
-impl<T: Element<Word: KeyWord>> Plan<Sort<T>> {
-    /// A sort of `n` keys, the smallest first; floats in the IEEE total order, see [`crate::data`].
+/// Refuses values of another size than that of the words that pairs have.
+pub(super) fn expect_values_of_words<V>() -> Result<()> {
+    match size_of::<V>() {
+        4 => Ok(()),
+        bytes => Err(Error::Usage(format!("values of {bytes} bytes do not go with keys here; those of 4 bytes do"))),
+    }
+}
+
+impl<T: SortKey> Plan<Sort<T>> {
+    /// A sort of `n` keys, the smallest first; floats in the IEEE total order, see [`crate::data`]. Keys of 8 and 16
+    /// bits are sorted as words of 32 bits, which take 4 bytes of scratch memory each.
     ///
     /// # Errors
     /// [`Error::Usage`] for more than 2³² - 1 keys, or if no rung sorts this many on the device; [`Error::Cuda`] if the
     /// driver refuses a kernel.
     pub fn sort(engine: &Engine, n: usize) -> Result<Self> {
-        Self::sort_in_order(engine, n, order_of(T::DTYPE))
+        Self::sort_in_order(engine, n, T::ORDER)
     }
 
     /// A sort of `n` keys, the largest first.
@@ -176,16 +158,23 @@ impl<T: Element<Word: KeyWord>> Plan<Sort<T>> {
     /// # Errors
     /// As for [`Plan::sort`].
     pub fn sort_descending(engine: &Engine, n: usize) -> Result<Self> {
-        Self::sort_in_order(engine, n, order_of(T::DTYPE) | DESCENDING)
+        Self::sort_in_order(engine, n, T::ORDER | DESCENDING)
     }
 
     fn sort_in_order(engine: &Engine, n: usize, order: u32) -> Result<Self> {
-        Self::sort_by_rung(engine, count(n)?, order, choose(choice::SORTS, engine, size_of::<T>(), n)?)
+        Self::sort_by_rung(engine, count(n)?, order, choose(choice::SORTS, engine, size_of::<Wide<T>>(), n)?)
     }
 
     pub(super) fn sort_by_rung(engine: &Engine, n: u32, order: u32, rung: &'static Entry<sort::Sort>) -> Result<Self> {
         let algorithm = Sort { order, keys: PhantomData };
-        Self::new(engine, n, algorithm, move |on| rung.sorter::<T::Word>(on, n, Options::default()))
+        Self::by(engine, n, algorithm, move |on| {
+            let widened = Widened::<T::Word>::new(on, n)?;
+            let mut sort = rung.sorter::<Wide<T>>(on, n, Options::default())?;
+            Ok(Box::new(move |on, sort::Keys { keys, order }| {
+                sort.run(on, sort::Keys { keys: widened.widen(on, keys)?, order })?;
+                widened.narrow(on, keys)
+            }))
+        })
     }
 
     /// Enqueues a sort of the keys at `keys`, which begin on a multiple of [`SORT_ALIGN`] bytes.
@@ -201,11 +190,12 @@ impl<T: Element<Word: KeyWord>> Plan<Sort<T>> {
     ///   context, or of the simulator's host. Both stay allocated, and nothing else uses them, until what was enqueued
     ///   has ended. Where the run is captured, that holds for each launch of the graph.
     pub unsafe fn run(&self, stream: *mut c_void, keys: *mut T, scratch: *mut u8, scratch_bytes: usize) -> Result<()> {
-        let arrays = [Array::of("the keys", keys, self.n).aligned(SORT_ALIGN)];
-        // SAFETY: the keys are there, as the caller says; the check of their alignment comes before any launch.
-        let args = sort::Keys { keys: unsafe { Global::from_raw(keys.cast(), self.n) }, order: self.algorithm.order };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let (keys, array) = given("the keys", keys, self.n);
+            let args = sort::Keys { keys, order: self.algorithm.order };
+            self.enqueue(stream, args, &[array.aligned(SORT_ALIGN)], scratch, scratch_bytes)
+        }
     }
 }
 
@@ -237,10 +227,7 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
         order: u32,
         rung: &'static Entry<sort::Sort>,
     ) -> Result<Self> {
-        if size_of::<V>() != size_of::<u32>() {
-            let bytes = size_of::<V>();
-            return Err(Error::Usage(format!("values of {bytes} bytes do not go with keys here; those of 4 bytes do")));
-        }
+        expect_values_of_words::<V>()?;
         let algorithm = SortPairs { order, pairs: PhantomData };
         Self::new(engine, n, algorithm, move |on| rung.pair_sorter(on, n))
     }
@@ -261,14 +248,12 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
         scratch: *mut u8,
         scratch_bytes: usize,
     ) -> Result<()> {
-        let arrays = [Array::of("the keys", keys, self.n), Array::of("the values", values, self.n)];
-        let arrays = arrays.map(|array| array.aligned(SORT_ALIGN));
-        // SAFETY: the pairs are there, as the caller says; the check of their alignment comes before any launch.
-        let (keys, values) =
-            unsafe { (Global::from_raw(keys.cast(), self.n), Global::from_raw(values.cast(), self.n)) };
-        let args = sort::Pairs { keys, values, order: self.algorithm.order };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let ((keys, a), (values, b)) = (given("the keys", keys, self.n), given("the values", values, self.n));
+            let (args, arrays) = (sort::Pairs { keys, values, order: self.algorithm.order }, [a, b]);
+            self.enqueue(stream, args, &arrays.map(|array| array.aligned(SORT_ALIGN)), scratch, scratch_bytes)
+        }
     }
 }
 
@@ -283,7 +268,7 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
     where
         S: SampleKernels,
     {
-        Self::by(engine, n, order, sample::launches::sequence::<S>)
+        Self::by_launches(engine, n, order, sample::launches::sequence::<S>)
     }
 
     /// A sort by your own order, as [`Plan::sort_by`] makes it; equivalent keys keep their order.
@@ -294,17 +279,15 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
     where
         S: StableKernels,
     {
-        Self::by(engine, n, order, stable::launches::sequence::<S>)
+        Self::by_launches(engine, n, order, stable::launches::sequence::<S>)
     }
 
-    fn by(engine: &Engine, n: usize, order: S::Order, launches: MakeByOrder<S>) -> Result<Self> {
+    fn by_launches(engine: &Engine, n: usize, order: S::Order, launches: MakeByOrder<S>) -> Result<Self> {
         let n = count(n)?;
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, SortBy { order }, move |on| {
             let mut sort = launches(on, n)?;
-            let run: Launches<Ordered<S>> = Box::new(move |on, Ordered { keys, order }| sort(on, (keys, order)));
-            Ok(run)
-        };
-        Self::new(engine, n, SortBy { order }, move |on| sequence(on, n, make))
+            Ok(Box::new(move |on, Ordered { keys, order }| sort(on, (keys, order))))
+        })
     }
 
     /// Enqueues a sort of the keys at `keys`, which begin on a multiple of [`SORT_ALIGN`] bytes.
@@ -321,11 +304,12 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
         scratch: *mut u8,
         scratch_bytes: usize,
     ) -> Result<()> {
-        let arrays = [Array::of("the keys", keys, self.n).aligned(SORT_ALIGN)];
-        // SAFETY: the keys are there, as the caller says; the check of their alignment comes before any launch.
-        let args = Ordered { keys: unsafe { Global::from_raw(keys, self.n) }, order: self.algorithm.order };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let (keys, array) = given("the keys", keys, self.n);
+            let args = Ordered { keys, order: self.algorithm.order };
+            self.enqueue(stream, args, &[array.aligned(SORT_ALIGN)], scratch, scratch_bytes)
+        }
     }
 }
 
@@ -353,7 +337,24 @@ impl<T: Scalar> Plan<Reduce<T>> {
     /// As for [`Plan::sort`].
     pub fn reduce_with<S: OperatorKernels<Element = T>>(engine: &Engine, n: usize, _kernels: S) -> Result<Self> {
         let n = count(n)?;
-        Self::new(engine, n, Reduce(PhantomData), move |on| sequence(on, n, move |on| operators::reduce::<S>(on, n)))
+        Self::by(engine, n, Reduce(PhantomData), move |on| operators::reduce::<S>(on, n))
+    }
+
+    /// The product of `n` elements, see [`DeviceVec::product`](crate::vec::DeviceVec::product); of no elements it is 1.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn product(engine: &Engine, n: usize) -> Result<Self>
+    where
+        T: Factor,
+    {
+        let n = count(n)?;
+        Self::by(engine, n, Reduce(PhantomData), move |on| {
+            let prepared = Prepared::new::<T>(on, n)?;
+            Ok(Box::new(move |on, reduce::Elements { input, output }| {
+                T::product(on, prepared.geometry, (input, output, prepared.workspace()))
+            }))
+        })
     }
 
     /// Enqueues a reduction of the elements at `input` to the element at `output`.
@@ -371,11 +372,11 @@ impl<T: Scalar> Plan<Reduce<T>> {
         scratch: *mut u8,
         scratch_bytes: usize,
     ) -> Result<()> {
-        let arrays = [Array::of("the input", input, self.n), Array::of("the output", output, 1)];
-        // SAFETY: the elements are there, as the caller says; the check of their alignment comes before any launch.
-        let (input, output) = unsafe { (Global::from_raw(input.cast_mut(), self.n), Global::from_raw(output, 1)) };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, reduce::Elements { input, output }, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let ((input, a), (output, b)) = (given("the input", input, self.n), given("the output", output, 1));
+            self.enqueue(stream, reduce::Elements { input, output }, &[a, b], scratch, scratch_bytes)
+        }
     }
 }
 
@@ -414,7 +415,7 @@ impl<T: Scalar> Plan<Scan<T>> {
         S: OperatorKernels<Element = T>,
     {
         let (n, algorithm) = (count(n)?, Scan { exclusive, elements: PhantomData });
-        Self::new(engine, n, algorithm, move |on| sequence(on, n, move |on| operators::scan::<S>(on, n)))
+        Self::by(engine, n, algorithm, move |on| operators::scan::<S>(on, n))
     }
 
     /// Enqueues a scan of the elements at `input` to as many at `output`, which may be the same address.
@@ -432,68 +433,12 @@ impl<T: Scalar> Plan<Scan<T>> {
         scratch: *mut u8,
         scratch_bytes: usize,
     ) -> Result<()> {
-        let arrays = [Array::of("the input", input, self.n), Array::of("the output", output, self.n)];
-        let arrays = arrays.map(Array::shared);
-        // SAFETY: the elements are there, as the caller says; the check of their alignment comes before any launch.
-        let (input, output) = unsafe { (Global::from_raw(input.cast_mut(), self.n), Global::from_raw(output, self.n)) };
-        let args = scan::Elements { input, output, exclusive: self.algorithm.exclusive };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
-    }
-}
-
-impl<T: Element<Word: ExtremeWord>> Plan<FirstPlace<T>> {
-    /// The place of the least of `n` elements, of equal ones the first; of no elements it is [`u32::MAX`]. NaN is where
-    /// a sort puts it, see [`crate::data`].
-    ///
-    /// # Errors
-    /// As for [`Plan::sort`].
-    pub fn arg_min(engine: &Engine, n: usize) -> Result<Self> {
-        Self::first_place(engine, n, order_of(T::DTYPE))
-    }
-
-    /// The place of the greatest of `n` elements, as [`Plan::arg_min`] gives that of the least.
-    ///
-    /// # Errors
-    /// As for [`Plan::sort`].
-    pub fn arg_max(engine: &Engine, n: usize) -> Result<Self> {
-        Self::first_place(engine, n, order_of(T::DTYPE) | DESCENDING)
-    }
-
-    fn first_place(engine: &Engine, n: usize, order: u32) -> Result<Self> {
-        let n = count(n)?;
-        let make = move |on: &dyn Launcher| {
-            let prepared = Prepared::new::<T::Word>(on, n)?;
-            let run: Launches<Places<T::Word>> = Box::new(move |on, Places { input, place, order }| {
-                T::Word::first_place(on, prepared.geometry, (input, place, prepared.workspace(), order))
-            });
-            Ok(run)
-        };
-        let algorithm = FirstPlace { order, elements: PhantomData };
-        Self::new(engine, n, algorithm, move |on| sequence(on, n, make))
-    }
-
-    /// Enqueues the search among the elements at `input`; their place goes to `place`.
-    ///
-    /// # Errors
-    /// As for the `run` of [`Plan::sort`].
-    ///
-    /// # Safety
-    /// As for the `run` of [`Plan::sort`], for the arrays `input`, `place` and `scratch`.
-    pub unsafe fn run(
-        &self,
-        stream: *mut c_void,
-        input: *const T,
-        place: *mut u32,
-        scratch: *mut u8,
-        scratch_bytes: usize,
-    ) -> Result<()> {
-        let arrays = [Array::of("the input", input, self.n), Array::of("the place", place, 1)];
-        // SAFETY: the elements are there, as the caller says; the check of their alignment comes before any launch.
-        let (input, place) = unsafe { (Global::from_raw(input.cast_mut().cast(), self.n), Global::from_raw(place, 1)) };
-        let args = Places { input, place, order: self.algorithm.order };
-        // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let ((input, a), (output, b)) = (given("the input", input, self.n), given("the output", output, self.n));
+            let args = scan::Elements { input, output, exclusive: self.algorithm.exclusive };
+            self.enqueue(stream, args, &[a, b].map(Array::shared), scratch, scratch_bytes)
+        }
     }
 }
 
@@ -526,10 +471,10 @@ where
         scratch_bytes: usize,
     ) -> Result<()> {
         let bins = self.algorithm.bins;
-        let arrays = [Array::of("the keys", keys, self.n), Array::of("the counts", counts, bins)];
-        // SAFETY: the arrays are there, as the caller says; the check of their alignment comes before any launch.
-        let (keys, counts) = unsafe { (Global::from_raw(keys.cast_mut(), self.n), Global::from_raw(counts, bins)) };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, counting::Keys { keys, counts }, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let ((keys, a), (counts, b)) = (given("the keys", keys, self.n), given("the counts", counts, bins));
+            self.enqueue(stream, counting::Keys { keys, counts }, &[a, b], scratch, scratch_bytes)
+        }
     }
 }

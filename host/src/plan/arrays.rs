@@ -1,6 +1,16 @@
 //! The caller's arrays: where they can be.
 
 use crate::error::{Error, Result};
+use simt::{Global, Scalar};
+
+/// `n` elements at an address, as kernels get them: as elements, or as words of their size. And where they are.
+///
+/// # Safety
+/// They are there, if they are where they can be: [`Array::check`] comes before any launch.
+pub(super) unsafe fn given<T, W: Scalar>(what: &'static str, address: *const T, n: u32) -> (Global<W>, Array) {
+    // SAFETY: as the caller says.
+    (unsafe { Global::from_raw(address.cast_mut().cast(), n) }, Array::of(what, address, n))
+}
 
 /// Memory of the caller's.
 pub(super) struct Array {

@@ -23,23 +23,29 @@
 //!
 //! | plan | run with | types |
 //! | --- | --- | --- |
-//! | [`Plan::sort`], [`Plan::sort_descending`] | keys, in place | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | those of 4 bytes |
+//! | [`Plan::sort`], [`Plan::sort_descending`] | keys, in place | integers of 8 to 64 bits, all floats |
+//! | [`Plan::argsort`], [`Plan::argsort_descending`] | keys, a place of 4 bytes for each, stable | as sort |
+//! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | `u32`, `i32`, `f32` |
 //! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by your own order | any number |
-//! | [`Plan::reduce`] | input, one element of output | as sort |
-//! | [`Plan::scan`] | input and output, which may be the same | as sort |
+//! | [`Plan::reduce`] | input, one element of output | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | [`Plan::scan`] | input and output, which may be the same | as reduce |
 //! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of your own | any `Scalar` |
-//! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as sort |
+//! | [`Plan::product`] | input, one element of output | as reduce |
+//! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as reduce |
+//! | [`Plan::min_max`] | input, two elements of output | as reduce |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
-//! | [`Plan::select_between`], [`Plan::unique`] | input, output, count; a limit, or null | as sort |
-//! | [`Plan::run_lengths`] | input, output, lengths, count; a limit, or null | as sort |
-//! | [`Plan::reduce_by_key`] | keys, values, both outputs, count; a limit, or null | as sort |
-//! | [`Plan::scan_by_key`] | keys, values, output, which may be the values | as sort |
-//! | [`Plan::merge`] | two sorted inputs, output | as sort |
-//! | [`Plan::segmented_sort`], [`Plan::segmented_sort_descending`] | keys, in place, offsets | as sort |
-//! | [`Plan::segmented_reduce`] | input, offsets, an element of output per segment | as sort |
-//! | [`Plan::segmented_scan`] | input, offsets, output, which may be the input | as sort |
-//! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
+//! | [`Plan::histogram_by_edges`] | input, edges, and a count for each bin and three more | as reduce |
+//! | [`Plan::select_between`], [`Plan::unique`] | input, output, count; a limit, or null | as reduce |
+//! | [`Plan::run_lengths`] | input, output, lengths, count; a limit, or null | as reduce |
+//! | [`Plan::reduce_by_key`] | keys, values, both outputs, count; a limit, or null | as reduce |
+//! | [`Plan::unique_by_key`] | the same | keys as reduce, values of any `Scalar` |
+//! | [`Plan::scan_by_key`] | keys, values, output, which may be the values | as reduce |
+//! | [`Plan::merge`] | two sorted inputs, output | as reduce |
+//! | [`Plan::segmented_sort`], [`Plan::segmented_sort_descending`] | keys, in place, offsets | as reduce |
+//! | [`Plan::segmented_sort_pairs`] and its `_descending` | keys, in place, values, their output, offsets | as pairs |
+//! | [`Plan::segmented_reduce`] | input, offsets, an element of output per segment | as reduce |
+//! | [`Plan::segmented_scan`] | input, offsets, output, which may be the input | as reduce |
+//! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as reduce |
 //!
 //! **Contexts, streams, memory.** On a GPU the engine is [`Engine::adopt`]'s, for a context of the caller's, or
 //! [`Engine::open`]'s, which has the device's primary context. The crates give handles and addresses so; a cast makes
@@ -71,7 +77,9 @@
 
 mod algorithms;
 mod arrays;
+mod bins;
 mod merge;
+mod places;
 mod runs;
 mod scratch;
 mod segments;
@@ -80,18 +88,20 @@ mod selections;
 #[cfg(test)]
 mod tests;
 
-pub use algorithms::{FirstPlace, Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
+pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
+pub use bins::HistogramByEdges;
 pub use merge::Merge;
+pub use places::{Argsort, FirstPlace, MinMax};
 pub use runs::{ReduceByKey, RunLengths, ScanByKey};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
-pub use segments::{SegmentedReduce, SegmentedScan, SegmentedSort};
+pub use segments::{SegmentedReduce, SegmentedScan, SegmentedSort, SegmentedSortPairs};
 pub use selections::{Select, TopK, Unique};
 
 use crate::engine::Engine;
 use crate::engine::on_stream::{OnStream, Rehearsal};
 use crate::error::{Error, Result};
 use arrays::Array;
-use rungs_kernels::ladder::{Launcher, Lengths, Sequence};
+use rungs_kernels::ladder::{Launcher, Launches, Lengths, Sequence, sequence};
 use scratch::Carved;
 use simt::launcher;
 use std::ffi::c_void;
@@ -146,6 +156,19 @@ impl<A: Algorithm> Plan<A> {
         let mut plan = Self { engine: engine.clone(), n, algorithm, make: Box::new(make), scratch_bytes: 0 };
         plan.scratch_bytes = plan.rehearse(&Rehearsal(engine))?;
         Ok(plan)
+    }
+
+    /// A plan whose launches `make` makes, with their scratch memory.
+    fn by(
+        engine: &Engine,
+        n: u32,
+        algorithm: A,
+        make: impl Fn(&dyn Launcher) -> launcher::Result<Launches<A::Args>> + Copy + 'static,
+    ) -> Result<Self>
+    where
+        A::Args: 'static,
+    {
+        Self::new(engine, n, algorithm, move |on| sequence(on, n, make))
     }
 
     /// Makes a run on a machine that runs nothing and has memory without end; tells how much of it was taken.

@@ -1,14 +1,14 @@
 //! Plans that combine by key: the length of each run of equal keys, its values combined, and scans inside runs.
 
 use super::algorithms::{count, nowhere};
-use super::arrays::Array;
+use super::arrays::{Array, given};
 use super::{Plan, sealed};
 use crate::Operation;
 use crate::data::Element;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::vec::select::{Combines, SelectWord};
-use rungs_kernels::ladder::{Launcher, Launches, Lengths, expect_len, sequence};
+use crate::vec::select::{Combines, SelectWord, unique_by_key};
+use rungs_kernels::ladder::{Lengths, expect_len};
 use rungs_kernels::selections::pass::Pass;
 use rungs_kernels::selections::runs::{CountsRuns, Grouping, Views};
 use simt::{Global, Scalar, launcher};
@@ -128,13 +128,10 @@ impl<T: Element<Word: SelectWord>> Plan<RunLengths<T>> {
     }
 
     pub(super) fn run_lengths_by_pass(engine: &Engine, n: u32, pass: Pass) -> Result<Self> {
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, RunLengths(PhantomData), move |on| {
             let scratch = Grouping::by(on, n, pass)?;
-            let run: Launches<Grouped<T::Word, u32>> =
-                Box::new(move |on, Grouped(views)| T::Word::run_lengths(on, &scratch, views));
-            Ok(run)
-        };
-        Self::new(engine, n, RunLengths(PhantomData), move |on| sequence(on, n, make))
+            Ok(Box::new(move |on, Grouped(views)| T::Word::run_lengths(on, &scratch, views)))
+        })
     }
 
     /// Enqueues a search for the runs of the elements at `input`. It writes the first element of each to `output` and
@@ -179,13 +176,28 @@ impl<K: Element<Word: Combines<V>>, V: Scalar> Plan<ReduceByKey<K, V>> {
     }
 
     pub(super) fn reduce_by_key_by_pass(engine: &Engine, n: u32, operation: Operation, pass: Pass) -> Result<Self> {
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, ReduceByKey(PhantomData), move |on| {
             let scratch = Grouping::by(on, n, pass)?;
-            let run: Launches<Grouped<K::Word, V>> =
-                Box::new(move |on, Grouped(views)| K::Word::reduce_by_key(on, &scratch, operation, views));
-            Ok(run)
-        };
-        Self::new(engine, n, ReduceByKey(PhantomData), move |on| sequence(on, n, make))
+            Ok(Box::new(move |on, Grouped(views)| K::Word::reduce_by_key(on, &scratch, operation, views)))
+        })
+    }
+}
+
+impl<K: Element<Word: Scalar>, V: Scalar> Plan<ReduceByKey<K, V>> {
+    /// The key of each run of equal keys, of up to `n`, and the first of its values. Behind the results, the output of
+    /// values is unspecified.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn unique_by_key(engine: &Engine, n: usize) -> Result<Self>
+    where
+        K::Word: Combines<u32>,
+    {
+        let n = count(n)?;
+        Self::by(engine, n, ReduceByKey(PhantomData), move |on| {
+            let mut unique = unique_by_key(on, n)?;
+            Ok(Box::new(move |on, Grouped(views)| unique(on, views)))
+        })
     }
 
     /// Enqueues a reduction of the values at `values` by the keys at `keys`. It writes the key of each run to `output`
@@ -236,14 +248,12 @@ impl<K: Element<Word: Combines<V>>, V: Scalar> Plan<ScanByKey<K, V>> {
         exclusive: bool,
         pass: Pass,
     ) -> Result<Self> {
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, ScanByKey { exclusive, types: PhantomData }, move |on| {
             let scratch = Grouping::by(on, n, pass)?;
-            let run: Launches<Scanned<K::Word, V>> = Box::new(move |on, Scanned { views, exclusive }| {
+            Ok(Box::new(move |on, Scanned { views, exclusive }| {
                 K::Word::scan_by_key(on, &scratch, operation, views, exclusive)
-            });
-            Ok(run)
-        };
-        Self::new(engine, n, ScanByKey { exclusive, types: PhantomData }, move |on| sequence(on, n, make))
+            }))
+        })
     }
 
     /// Enqueues a scan of the values at `values` by the keys at `keys` into `output`, which may be `values`. Fastest if
@@ -263,21 +273,12 @@ impl<K: Element<Word: Combines<V>>, V: Scalar> Plan<ScanByKey<K, V>> {
         scratch: *mut u8,
         scratch_bytes: usize,
     ) -> Result<()> {
-        let arrays = [
-            Array::of("the keys", keys, self.n),
-            Array::of("the values", values, self.n).shared(),
-            Array::of("the output", output, self.n).shared(),
-        ];
-        // SAFETY: the arrays are there, as the caller says; the check of their alignment comes before any launch.
-        let views = unsafe {
-            (
-                Global::from_raw(keys.cast_mut().cast(), self.n),
-                Global::from_raw(values.cast_mut(), self.n),
-                Global::from_raw(output, self.n),
-            )
-        };
-        let args = Scanned { views, exclusive: self.algorithm.exclusive };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let ((keys, a), (values, b)) = (given("the keys", keys, self.n), given("the values", values, self.n));
+            let (output, c) = given("the output", output, self.n);
+            let args = Scanned { views: (keys, values, output), exclusive: self.algorithm.exclusive };
+            self.enqueue(stream, args, &[a, b.shared(), c.shared()], scratch, scratch_bytes)
+        }
     }
 }

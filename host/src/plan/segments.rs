@@ -1,7 +1,7 @@
 //! Plans for segments: each is sorted, combined or scanned by itself.
 
-use super::algorithms::{count, nowhere};
-use super::arrays::Array;
+use super::algorithms::{count, expect_values_of_words, nowhere};
+use super::arrays::{Array, given};
 use super::{Plan, sealed};
 use crate::Operation;
 use crate::data::Element;
@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::keys::{KeyWord, order_of};
 use crate::vec::select::Combines;
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::segmented_sort::{SegmentWord, Segments};
-use rungs_kernels::ladder::{Launcher, Launches, Lengths, expect_len, sequence};
+use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
+use rungs_kernels::ladder::{Lengths, expect_len};
 use rungs_kernels::segments::by_length::launches::RUNG;
 use rungs_kernels::segments::numbers::launches::number;
 use rungs_kernels::segments::reduce::SegmentReduces;
@@ -26,6 +26,13 @@ pub struct SegmentedSort<T> {
     segments: u32,
     order: u32,
     keys: PhantomData<fn(T)>,
+}
+
+/// Sorts each segment in place, and moves a value with each key.
+pub struct SegmentedSortPairs<K, V> {
+    segments: u32,
+    order: u32,
+    pairs: PhantomData<fn(K, V)>,
 }
 
 /// Combines the elements of each segment.
@@ -60,6 +67,15 @@ impl<T: Element<Word: SegmentWord>> sealed::Algorithm for SegmentedSort<T> {
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         Segments { keys: nowhere(n), offsets: nowhere(self.segments + 1), order: self.order }
+    }
+}
+
+impl<K, V> sealed::Algorithm for SegmentedSortPairs<K, V> {
+    type Args = SegmentedPairs;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        let (values, offsets) = (nowhere(n), nowhere(self.segments + 1));
+        SegmentedPairs { keys: nowhere(n), values, moved: nowhere(n), offsets, order: self.order }
     }
 }
 
@@ -127,12 +143,67 @@ impl<T: Element<Word: KeyWord + SegmentWord>> Plan<SegmentedSort<T>> {
         scratch_bytes: usize,
     ) -> Result<()> {
         let SegmentedSort { segments, order, .. } = self.algorithm;
-        let arrays = [Array::of("the keys", keys, self.n), Array::of("the offsets", offsets, segments + 1)];
-        // SAFETY: the arrays are there, as the caller says; the check of their alignment comes before any launch.
-        let (keys, offsets) =
-            unsafe { (Global::from_raw(keys.cast(), self.n), Global::from_raw(offsets.cast_mut(), segments + 1)) };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, Segments { keys, offsets, order }, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let (keys, a) = given("the keys", keys, self.n);
+            let (offsets, b) = given("the offsets", offsets, segments + 1);
+            self.enqueue(stream, Segments { keys, offsets, order }, &[a, b], scratch, scratch_bytes)
+        }
+    }
+}
+
+impl<K: Element<Word = u32>, V: Scalar> Plan<SegmentedSortPairs<K, V>> {
+    /// A sort of so many segments of `n` keys of 4 bytes, in each the smallest first, with a value of 4 bytes for each
+    /// key. Equal keys keep their order.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) for values of another size; otherwise as for [`Plan::sort`].
+    pub fn segmented_sort_pairs(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
+        Self::segmented_sort_pairs_in_order(engine, n, segments, order_of(K::DTYPE))
+    }
+
+    /// The same, the largest first. Equal keys keep their order here too.
+    ///
+    /// # Errors
+    /// As for [`Plan::segmented_sort_pairs`].
+    pub fn segmented_sort_pairs_descending(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
+        Self::segmented_sort_pairs_in_order(engine, n, segments, order_of(K::DTYPE) | DESCENDING)
+    }
+
+    fn segmented_sort_pairs_in_order(engine: &Engine, n: usize, of: usize, order: u32) -> Result<Self> {
+        expect_values_of_words::<V>()?;
+        let (n, algorithm) = (count(n)?, SegmentedSortPairs { segments: segments(of)?, order, pairs: PhantomData });
+        Self::new(engine, n, algorithm, move |on| RUNG.pair_sorter(on, n))
+    }
+
+    /// Enqueues a sort of the segments of the keys at `keys`. The values at `values` go to `moved` in the order of the
+    /// sorted keys, those of keys in no segment excepted. Of `offsets` see the `run` of [`Plan::segmented_sort`].
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `keys`, `values`, `moved`, `offsets` and `scratch`.
+    #[allow(clippy::too_many_arguments, reason = "arrays")]
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        keys: *mut K,
+        values: *const V,
+        moved: *mut V,
+        offsets: *const u32,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let SegmentedSortPairs { segments, order, .. } = self.algorithm;
+        // SAFETY: as the caller says.
+        unsafe {
+            let ((keys, a), (values, b)) = (given("the keys", keys, self.n), given("the values", values, self.n));
+            let (moved, c) = given("the moved values", moved, self.n);
+            let (offsets, d) = given("the offsets", offsets, segments + 1);
+            let args = SegmentedPairs { keys, values, moved, offsets, order };
+            self.enqueue(stream, args, &[a, b, c, d], scratch, scratch_bytes)
+        }
     }
 }
 
@@ -143,13 +214,9 @@ impl<T: SegmentReduces> Plan<SegmentedReduce<T>> {
     /// As for [`Plan::sort`].
     pub fn segmented_reduce(engine: &Engine, n: usize, of: usize, operation: Operation) -> Result<Self> {
         let (n, segments) = (count(n)?, segments(of)?);
-        let make = move |_: &dyn Launcher| {
-            let run: Launches<Elements<T>> =
-                Box::new(move |on, of| T::segmented_reduce(on, operation, of.input, of.offsets, of.output));
-            Ok(run)
-        };
-        let algorithm = SegmentedReduce { segments, elements: PhantomData };
-        Self::new(engine, n, algorithm, move |on| sequence(on, n, make))
+        Self::by(engine, n, SegmentedReduce { segments, elements: PhantomData }, move |_| {
+            Ok(Box::new(move |on, of| T::segmented_reduce(on, operation, of.input, of.offsets, of.output)))
+        })
     }
 
     /// Enqueues a reduction of the segments of the elements at `input`, which writes a result for each to `output`. Of
@@ -190,17 +257,14 @@ where
     pub fn segmented_scan(engine: &Engine, n: usize, of: usize, by: Operation, exclusive: bool) -> Result<Self> {
         let (n, segments) = (count(n)?, segments(of)?);
         let pass = Pass::of_runs(engine.device(), n);
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, SegmentedScan { segments, exclusive, elements: PhantomData }, move |on| {
             let (numbers, scratch) = (on.scratch::<u32>(n)?, Grouping::by(on, n, pass)?);
-            let run: Launches<Elements<T>> = Box::new(move |on, of| {
+            Ok(Box::new(move |on, of| {
                 // Nobody asks whether the offsets are right.
                 number(on, of.offsets, numbers.view(), nowhere(0))?;
                 u32::scan_by_key(on, &scratch, by, (numbers.view(), of.input, of.output), of.exclusive)
-            });
-            Ok(run)
-        };
-        let algorithm = SegmentedScan { segments, exclusive, elements: PhantomData };
-        Self::new(engine, n, algorithm, move |on| sequence(on, n, make))
+            }))
+        })
     }
 
     /// Enqueues a scan of the segments of the elements at `input` into `output`, which may be `input`. Of `offsets` see
@@ -238,19 +302,13 @@ unsafe fn elements<T: Scalar>(
     (input, offsets, output, results): (*const T, *const u32, *mut T, u32),
     exclusive: bool,
 ) -> (Elements<T>, [Array; 3]) {
-    let arrays = [
-        Array::of("the input", input, n),
-        Array::of("the offsets", offsets, segments + 1),
-        Array::of("the output", output, results),
-    ];
     // SAFETY: as the caller says.
-    let views = unsafe {
-        Elements {
-            input: Global::from_raw(input.cast_mut(), n),
-            offsets: Global::from_raw(offsets.cast_mut(), segments + 1),
-            output: Global::from_raw(output, results),
-            exclusive,
-        }
+    let ((input, a), (offsets, b), (output, c)) = unsafe {
+        (
+            given("the input", input, n),
+            given("the offsets", offsets, segments + 1),
+            given("the output", output, results),
+        )
     };
-    (views, arrays)
+    (Elements { input, offsets, output, exclusive }, [a, b, c])
 }

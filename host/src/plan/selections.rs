@@ -1,7 +1,7 @@
 //! Plans that keep some of the elements: those of a range, the first of each run, the largest or smallest.
 
 use super::algorithms::{count, nowhere};
-use super::arrays::Array;
+use super::arrays::{Array, given};
 use super::{Plan, sealed};
 use crate::data::Element;
 use crate::engine::Engine;
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
 use crate::vec::select::{SelectWord, inclusive};
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::{Launcher, Launches, Lengths, expect_len, sequence};
+use rungs_kernels::ladder::{Lengths, expect_len};
 use rungs_kernels::selections::pass::{Bounds, Pass, Selection, Selects, Views};
 use rungs_kernels::selections::sampled;
 use simt::{Global, Scalar, launcher};
@@ -112,7 +112,7 @@ unsafe fn views<T: Element<Word: SelectWord>>(
     (Kept(views), arrays)
 }
 
-impl<T: Element<Word: SelectWord>> Plan<Select<T>> {
+impl<T: Element<Word: SelectWord> + Scalar> Plan<Select<T>> {
     /// A selection of the elements in a range from up to `n`; they keep their order. Bounds are in the order that
     /// [`Plan::sort`] sorts by.
     ///
@@ -125,12 +125,10 @@ impl<T: Element<Word: SelectWord>> Plan<Select<T>> {
 
     pub(super) fn select_by_pass(engine: &Engine, n: u32, range: impl RangeBounds<T>, pass: Pass) -> Result<Self> {
         let bounds: Bounds<T::Word> = inclusive(range);
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, Select(PhantomData), move |on| {
             let scratch = Selection::by(on, n, pass)?;
-            let run: Launches<Kept<T::Word>> = Box::new(move |on, kept| T::Word::between(on, &scratch, kept.0, bounds));
-            Ok(run)
-        };
-        Self::new(engine, n, Select(PhantomData), move |on| sequence(on, n, make))
+            Ok(Box::new(move |on, kept| T::Word::between(on, &scratch, kept.0, bounds)))
+        })
     }
 
     /// Enqueues a selection from the elements at `input`. It writes those that it keeps to `output`, which has room for
@@ -171,12 +169,10 @@ impl<T: Element<Word: SelectWord>> Plan<Unique<T>> {
     }
 
     pub(super) fn unique_by_pass(engine: &Engine, n: u32, pass: Pass) -> Result<Self> {
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, Unique(PhantomData), move |on| {
             let scratch = Selection::by(on, n, pass)?;
-            let run: Launches<Kept<T::Word>> = Box::new(move |on, kept| T::Word::firsts(on, &scratch, kept.0));
-            Ok(run)
-        };
-        Self::new(engine, n, Unique(PhantomData), move |on| sequence(on, n, make))
+            Ok(Box::new(move |on, kept| T::Word::firsts(on, &scratch, kept.0)))
+        })
     }
 
     /// Enqueues a run, with arrays as for the `run` of [`Plan::select_between`].
@@ -229,17 +225,15 @@ where
             return Err(Error::Usage(format!("{k} of {n} elements do not exist; k is at most {n}")));
         }
         let (n, k) = (count(n)?, count(k)?);
-        let make = move |on: &dyn Launcher| {
+        Self::by(engine, n, TopK { k, order, elements: PhantomData }, move |on| {
             // Of none, nothing is asked.
             let find = (k > 0).then(|| sampled::Sequence::<T::Word>::new(on, sampled::Plan::new(n, k))).transpose()?;
-            let run: Launches<Largest<T::Word>> = Box::new(move |on, Largest { input, output, order }| {
+            Ok(Box::new(move |on, Largest { input, output, order }| {
                 expect_len("places of output", output, k)?;
                 let args = sampled::Args { input, output, nth: output.slice(0, 0), order };
                 find.as_ref().map_or(Ok(()), |find| find.run(on, args))
-            });
-            Ok(run)
-        };
-        Self::new(engine, n, TopK { k, order, elements: PhantomData }, move |on| sequence(on, n, make))
+            }))
+        })
     }
 
     /// Enqueues a search among the elements at `input`, which writes as many as were asked for to `output`. On a GPU
@@ -259,11 +253,10 @@ where
         scratch_bytes: usize,
     ) -> Result<()> {
         let TopK { k, order, .. } = self.algorithm;
-        let arrays = [Array::of("the input", input, self.n), Array::of("the output", output, k)];
-        // SAFETY: the elements are there, as the caller says; the check of their alignment comes before any launch.
-        let (input, output) =
-            unsafe { (Global::from_raw(input.cast_mut().cast(), self.n), Global::from_raw(output.cast(), k)) };
         // SAFETY: as the caller says.
-        unsafe { self.enqueue(stream, Largest { input, output, order }, &arrays, scratch, scratch_bytes) }
+        unsafe {
+            let ((input, a), (output, b)) = (given("the input", input, self.n), given("the output", output, k));
+            self.enqueue(stream, Largest { input, output, order }, &[a, b], scratch, scratch_bytes)
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What a run enqueues, and on which memory. That the results are right, for every plan on every engine:
 //! tests/tests/plans.rs.
 
-use super::algorithms::Places;
+use super::bins::Counted;
+use super::places::Found;
 use super::runs::{Grouped, Scanned};
 use super::selections::Kept;
 use super::*;
@@ -9,6 +10,7 @@ use crate::data::Element;
 use crate::engine::Buffer;
 use crate::keys::order_of;
 use crate::vec::choice;
+use crate::vec::places::Placed;
 use rungs_kernels::ladder::segmented_sort::Segments;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
@@ -182,7 +184,7 @@ fn scans_reductions_and_histograms_only_launch_and_fill() {
         assert_eq!(one.download().unwrap(), [keys(n).into_iter().max().unwrap_or(0)], "n = {n}");
         let plan = Plan::<FirstPlace<u32>>::arg_min(&engine, n as usize).unwrap();
         let order = order_of(u32::DTYPE);
-        check_captured("arg_min", &plan, || Places { input: input.view(), place: one.view(), order });
+        check_captured("arg_min", &plan, || Found { input: input.view(), output: one.view(), order });
         let least = (0..n).zip(keys(n)).min_by_key(|&(_, key)| key).map(|(place, _)| place);
         assert_eq!(one.download().unwrap(), [least.unwrap_or(u32::MAX)], "n = {n}");
         let maps = engine.upload(&keys(n).into_iter().map(|key| Pair(key | 1, key)).collect::<Vec<_>>()).unwrap();
@@ -235,6 +237,55 @@ fn selections_only_launch_and_fill() {
             assert_eq!(output.download().unwrap()[..want.len()], want, "{pass:?}, n = {n}");
             input.write(&keys(n)).unwrap();
         }
+    }
+}
+
+#[test]
+fn places_extremes_products_and_counts_only_launch_and_fill() {
+    let engine = Engine::simulator();
+    for n in SIZES {
+        let input = engine.upload(&keys(n)).unwrap();
+        let (places, two) = (engine.alloc::<u32>(n as usize).unwrap(), engine.alloc::<u32>(2).unwrap());
+        let by = |key: &dyn Fn(u32) -> u32| {
+            let (all, mut places): (_, Vec<u32>) = (keys(n), (0..n).collect());
+            places.sort_by_key(|&i| key(all[i as usize]));
+            places
+        };
+        let plan = Plan::<Argsort<u32>>::argsort(&engine, n as usize).unwrap();
+        let order = plan.algorithm.order;
+        check_captured("argsort", &plan, || Placed { keys: input.view(), order, places: places.view() });
+        assert_eq!(places.download().unwrap(), by(&|key| key), "n = {n}");
+        let bytes = engine.upload(&keys(n).into_iter().map(|key| key as u8).collect::<Vec<_>>()).unwrap();
+        let plan = Plan::<Argsort<u8>>::argsort(&engine, n as usize).unwrap();
+        check_captured("argsort of bytes", &plan, || Placed { keys: bytes.view(), order, places: places.view() });
+        assert_eq!(places.download().unwrap(), by(&|key| key & 0xFF), "n = {n}");
+        let plan = Plan::<MinMax<u32>>::min_max(&engine, n as usize).unwrap();
+        two.fill(0).unwrap();
+        check_captured("min_max", &plan, || Found { input: input.view(), output: two.view(), order });
+        let (least, most) = (keys(n).into_iter().min(), keys(n).into_iter().max());
+        assert_eq!(two.download().unwrap(), [least, most].map(Option::unwrap_or_default), "n = {n}");
+        let plan = Plan::<Reduce<u32>>::product(&engine, n as usize).unwrap();
+        let output = two.view().slice(0, 1);
+        check_captured("product", &plan, || reduce::Elements { input: input.view(), output });
+        assert_eq!(two.download().unwrap()[0], keys(n).into_iter().fold(1, u32::wrapping_mul), "n = {n}");
+        let plan = Plan::<HistogramByEdges<u32>>::histogram_by_edges(&engine, n as usize, 1).unwrap();
+        let (edges, counts) = (engine.upload(&[1u32 << 30, 1 << 31]).unwrap(), engine.alloc(4).unwrap());
+        let views = || Counted { input: input.view(), edges: edges.view(), counts: counts.view() };
+        check_captured("histogram by edges", &plan, views);
+        let upper = |bits| keys(n).into_iter().filter(|key| key >> 30 >= bits).count() as u32;
+        assert_eq!(counts.download().unwrap(), [upper(1) - upper(2), n - upper(1), upper(2), 0], "n = {n}");
+        let plan = Plan::<ReduceByKey<u32, u32>>::unique_by_key(&engine, n as usize).unwrap();
+        let few = engine.upload(&keys(n).into_iter().map(|key| key >> 31).collect::<Vec<_>>()).unwrap();
+        let (unique, results, count) = (engine.alloc(n as usize).unwrap(), places.view(), two.view().slice(0, 1));
+        let (values, limit) = (input.view(), two.view().slice(0, 0));
+        check_captured("unique by key", &plan, || {
+            Grouped(runs::Views { keys: few.view(), values, limit, unique: unique.view(), results, count })
+        });
+        let firsts: Vec<u32> = keys(n).chunk_by(|a, b| a >> 31 == b >> 31).map(|run| run[0]).collect();
+        assert_eq!(two.download().unwrap()[0], firsts.len() as u32, "n = {n}");
+        assert_eq!(places.download().unwrap()[..firsts.len()], firsts, "n = {n}");
+        let want: Vec<u32> = firsts.iter().map(|key| key >> 31).collect();
+        assert_eq!(unique.download().unwrap()[..want.len()], want, "n = {n}");
     }
 }
 

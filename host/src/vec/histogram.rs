@@ -24,11 +24,12 @@
 use super::DeviceVec;
 use super::slice::Slice;
 use crate::data::Element;
-use crate::engine::{Engine, Geometry};
+use crate::engine::Geometry;
 use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
 use rungs_kernels::ordered::BLOCK;
 use rungs_kernels::ordered::bins::{self, OUTSIDE, bins_count};
+use simt::launcher::{self, Launcher};
 use simt::{Global, Scalar};
 use std::fmt;
 use std::ops::Range;
@@ -83,11 +84,11 @@ impl fmt::Debug for Histogram {
     note = "u32, i32, f32, u64, i64 and f64 are"
 )]
 pub trait BinWord: KeyWord + Scalar {
-    /// Launches a count.
+    /// Launches a count of keys between edges, which is added to `to`.
     ///
     /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
-    fn count(on: &Engine, geometry: Geometry, keys: [Global<Self>; 2], order: u32, to: Global<u32>) -> Result<()>;
+    /// Those of the launch.
+    fn count(on: &dyn Launcher, keys: [Global<Self>; 2], order: u32, to: Global<u32>) -> launcher::Result;
 }
 
 macro_rules! words {
@@ -95,8 +96,10 @@ macro_rules! words {
         #[rustfmt::skip]
         impl BinWord for $W {
             fn count(
-                on: &Engine, geometry: Geometry, [keys, edges]: [Global<Self>; 2], order: u32, to: Global<u32>,
-            ) -> Result<()> {
+                on: &dyn Launcher, [keys, edges]: [Global<Self>; 2], order: u32, to: Global<u32>,
+            ) -> launcher::Result {
+                let grid = bins::grid(keys.len(), on.device().multiprocessors);
+                let geometry = Geometry::linear(grid, BLOCK).shared(bins::shared_bytes::<$W>(edges.len()));
                 on.launch(bins_count::<$W>::default(), geometry, (keys, edges, order, to))
             }
         }
@@ -160,10 +163,8 @@ where
         let edges = Self::from_slice(&self.engine, edges)?;
         let all = DeviceVec::uninit(&self.engine, bins + OUTSIDE as usize)?;
         all.buffer.fill(0)?;
-        let grid = bins::grid(self.len() as u32, self.engine.multiprocessors());
-        let geometry = Geometry::linear(grid, BLOCK).shared(bins::shared_bytes::<T>(edges.len() as u32));
         let views = [self.view().cast(), edges.view().cast()];
-        T::Word::count(&self.engine, geometry, views, order_of(T::DTYPE), all.view())?;
+        T::Word::count(&self.engine, views, order_of(T::DTYPE), all.view())?;
         Ok(Histogram { all })
     }
 

@@ -18,19 +18,23 @@
 //!
 //! | method | types of elements |
 //! | --- | --- |
-//! | `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `sort`, `sort_descending` | the same, `u8`, `i8`, `u16`, `i16`, `f16`, `bf16` |
-//! | `sort_with`, `sort_with_descending` | those of `argsort`, with values of any [`Scalar`] |
-//! | `gather`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
-//! | `select_between`, `run_lengths`, `reduce_by_key` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `top_k`, `bottom_k`, `nth_element` | the same |
-//! | `segmented_sort`, `segmented_argsort`, `segmented_reduce`, `segmented_scan` | the same |
-//! | `segmented_sort_with` | the same, with values of any [`Scalar`] |
-//! | `merge`, `merge_with`, `lower_bound`, `upper_bound`, `histogram`, `histogram_even` | the same |
-//! | `iota`, `adjacent_difference` | the same |
-//! | `fill`, `reverse`, `scatter`, copies, `slice`, `slice_mut` | any [`Scalar`] |
-//! | `product`, `arg_min`, `arg_max`, `min_max`, `scan_by_key` | the same |
+//! | `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | `sort`, `sort_descending`, `argsort`, `argsort_descending` | the same, `u8`, `i8`, `u16`, `i16`, `f16`, `bf16` |
+//! | `sort_with`, `sort_with_descending`, `segmented_sort_with` | as `sort`, with values of any [`Scalar`] |
+//! | `select_between`, `partition_between`, `run_lengths` | as `sort` |
+//! | `top_k`, `bottom_k`, `nth_element`, `arg_top_k`, `arg_bottom_k` | as `sort` |
+//! | `top_k_with`, `bottom_k_with`, `unique_by_key`, `merge_with` | as `sort`, with values of any [`Scalar`] |
+//! | `reduce_by_key`, `scan_by_key` | as `sort`, with values as `reduce` |
+//! | `segmented_sort`, `segmented_argsort`, `merge`, `lower_bound`, `upper_bound` | as `sort` |
+//! | `arg_min`, `arg_max`, `min_max` | as `sort` |
+//! | `segmented_reduce`, `segmented_scan`, `product`, `iota`, `adjacent_difference` | as `reduce` |
+//! | `histogram`, `histogram_even` | as `reduce` |
+//! | `gather`, `scatter`, transforms, `select_if`, `select_flagged`, `unique` | any [`Scalar`] |
+//! | `fill`, `reverse`, copies, `slice`, `slice_mut` | any [`Scalar`] |
 //! | `reduce_with`, `scan_with`, `reduce_by_key_with` | any [`Scalar`], by an operator of your own |
+//!
+//! Kernels take keys of 8 and 16 bits as words of 32 bits: each is copied there, and results back. That adds a pass
+//! over the memory for each vector that is read or written, and 4 bytes of scratch memory per key.
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
@@ -68,7 +72,7 @@ use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
 use rungs_kernels::sorts::stable::{self, launches::StableKernels};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
-use sorts::{SortKey, SortWord};
+use sorts::{SortKey, SortWord, Wide};
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
@@ -339,11 +343,12 @@ impl<T: Scalar> DeviceVec<T> {
     where
         T: SortKey,
     {
-        if self.is_aligned() {
-            return T::Word::sort(&self.engine, self.view().cast(), order);
+        let on = self.engine.clone();
+        if self.is_aligned() || T::Word::COPIES.is_some() {
+            return self.change_words(|words| sorts::sort(&on, words, order));
         }
-        let copy = self.duplicate()?;
-        T::Word::sort(&self.engine, copy.view().cast(), order)?;
+        let mut copy = self.duplicate()?;
+        copy.change_words(|words| sorts::sort(&on, words, order))?;
         self.replace(copy)
     }
 
@@ -386,7 +391,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// [`DeviceVec::sort`].
     pub fn sort_with<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.sort_pairs_by_order(values, T::ORDER)
     }
@@ -397,7 +403,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort_with`].
     pub fn sort_with_descending<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.sort_pairs_by_order(values, T::ORDER | DESCENDING)
     }
@@ -426,7 +433,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn argsort(&self) -> Result<DeviceVec<u32>>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.argsort_by_order(T::ORDER)
     }
@@ -437,17 +445,19 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn argsort_descending(&self) -> Result<DeviceVec<u32>>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         self.argsort_by_order(T::ORDER | DESCENDING)
     }
 
     fn argsort_by_order(&self, order: u32) -> Result<DeviceVec<u32>>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
         let places = DeviceVec::uninit(&self.engine, self.len())?;
-        T::Word::argsort(&self.engine, self.view().cast(), order, places.view())?;
+        places::argsort::<T::Word>(&self.engine, self.view().cast(), order, places.view())?;
         Ok(places)
     }
 
@@ -456,9 +466,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// # Errors
     /// [`Error::Usage`] if the places are on another engine; otherwise as for [`DeviceVec::sort`].
     pub fn gather(&self, places: &DeviceVec<u32>) -> Result<Self> {
-        if !self.engine.is(&places.engine) {
-            return Err(Error::Usage("elements and places must be on the same engine".into()));
-        }
+        self.same_engine(places, "places")?;
         let output = Self::uninit(&self.engine, places.len())?;
         places::gather(&self.engine, self.view(), places.view(), output.view())?;
         Ok(output)
@@ -466,15 +474,10 @@ impl<T: Scalar> DeviceVec<T> {
 
     fn sort_pairs_by_order<V: Scalar>(&mut self, values: &mut DeviceVec<V>, order: u32) -> Result<()>
     where
-        T: SortKey<Word: PlaceWord>,
+        T: SortKey,
+        Wide<T>: PlaceWord,
     {
-        if self.len() != values.len() {
-            let (keys, values) = (self.len(), values.len());
-            return Err(Error::Usage(format!("{keys} keys cannot take {values} values along; there must be as many")));
-        }
-        if !self.engine.is(&values.engine) {
-            return Err(Error::Usage("keys and values must be on the same engine".into()));
-        }
+        self.expect("values", values)?;
         let is_pair_of_words = size_of::<T>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>();
         if !is_pair_of_words || !self.is_aligned() || !values.is_aligned() {
             let places = self.argsort_by_order(order)?;
@@ -565,6 +568,23 @@ impl<T: Scalar> DeviceVec<T> {
         let output = DeviceVec::uninit(&self.engine, self.len())?;
         self.engine.launch(kernel, self.geometry(), (self.view(), other.view(), output.view(), functor))?;
         Ok(output)
+    }
+
+    /// Refuses another vector that does not go with the elements, one for one.
+    fn expect<U: Scalar>(&self, what: &str, other: &DeviceVec<U>) -> Result<()> {
+        if self.len != other.len {
+            let (n, of_other) = (self.len, other.len);
+            return Err(Error::Usage(format!("{n} elements cannot take {of_other} {what}; there must be as many")));
+        }
+        self.same_engine(other, what)
+    }
+
+    /// Refuses another vector of another engine.
+    fn same_engine<U: Scalar>(&self, other: &DeviceVec<U>, what: &str) -> Result<()> {
+        if self.engine.is(&other.engine) {
+            return Ok(());
+        }
+        Err(Error::Usage(format!("elements and {what} must be on the same engine")))
     }
 
     fn geometry(&self) -> Geometry {

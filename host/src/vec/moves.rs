@@ -20,7 +20,7 @@
 
 use super::DeviceVec;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use rungs_kernels::ordered::moves::{geometry, moves_difference, moves_fill, moves_iota, moves_reverse, moves_scatter};
 use simt::{Global, Kernel, Scalar};
 
@@ -35,12 +35,14 @@ macro_rules! by_size {
         }
     };
 }
+pub(super) use by_size;
 
 impl<T: Scalar> DeviceVec<T> {
     /// `len` elements, all `value`.
     ///
     /// # Errors
-    /// As for [`DeviceVec::uninit`]; [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
+    /// As for [`DeviceVec::uninit`]; [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if
+    /// the launch, or a kernel before it, fails.
     pub fn filled(engine: &Engine, len: usize, value: T) -> Result<Self> {
         let mut vec = Self::uninit(engine, len)?;
         vec.fill(value)?;
@@ -50,7 +52,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// Makes all elements `value`.
     ///
     /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
+    /// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch, or a kernel before
+    /// it, fails.
     pub fn fill(&mut self, value: T) -> Result<()> {
         fn of<W: Scalar, T: Scalar>(vec: &DeviceVec<T>, bits: u64) -> Result<()>
         where
@@ -80,8 +83,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// [`DeviceVec::gather`], if the places are a permutation.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are not as many places as elements, or if a vector is on another engine; otherwise as
-    /// for [`DeviceVec::fill`].
+    /// [`Error::Usage`](crate::Error::Usage) if there are not as many places as elements, or if a vector is on another
+    /// engine; otherwise as for [`DeviceVec::fill`].
     pub fn scatter(&self, places: &DeviceVec<u32>, output: &mut Self) -> Result<()> {
         #[rustfmt::skip]
         fn of<W: Scalar, T: Scalar>(from: &DeviceVec<T>, places: &DeviceVec<u32>, to: &DeviceVec<T>) -> Result<()>
@@ -91,12 +94,8 @@ impl<T: Scalar> DeviceVec<T> {
             let args = (from.view().cast(), places.view(), to.view().cast());
             from.engine.launch(moves_scatter::<W>::default(), geometry(from.len as u32), args)
         }
-        self.expect_engine(places)?;
-        self.expect_engine(output)?;
-        if self.len != places.len {
-            let (len, places) = (self.len, places.len);
-            return Err(Error::Usage(format!("{len} elements cannot take {places} places; there must be as many")));
-        }
+        self.expect("places", places)?;
+        self.same_engine(output, "output")?;
         by_size!(T, of(self, places, output))
     }
 }

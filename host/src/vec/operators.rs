@@ -57,11 +57,11 @@
 
 use super::DeviceVec;
 use super::select::Combines;
+use super::sorts::{SortKey, Wide, Widened};
 use crate::Operation;
-use crate::data::Element;
-use crate::engine::{Buffer, Engine, Geometry};
+use crate::engine::{Buffer, Geometry};
 use crate::error::Result;
-use crate::keys::{KeyWord, order_of};
+use crate::keys::KeyWord;
 use rungs_kernels::keys::{DESCENDING, Key, Word};
 use rungs_kernels::ladder::{reduce, scan};
 use rungs_kernels::selections::operators::launches::{self, OperatorKernels};
@@ -82,15 +82,15 @@ pub trait Factor: Scalar {
     /// Launches the kernel.
     ///
     /// # Errors
-    /// As for [`DeviceVec::sort`].
-    fn product(on: &Engine, geometry: Geometry, args: ReduceArgs<Self>) -> Result<()>;
+    /// Those of the launch.
+    fn product(on: &dyn Launcher, geometry: Geometry, args: ReduceArgs<Self>) -> launcher::Result;
 }
 
 impl<T: Scalar> Factor for T
 where
     product<T>: Kernel<Args = ReduceArgs<T>>,
 {
-    fn product(on: &Engine, geometry: Geometry, args: ReduceArgs<T>) -> Result<()> {
+    fn product(on: &dyn Launcher, geometry: Geometry, args: ReduceArgs<T>) -> launcher::Result {
         on.launch(product::<T>::default(), geometry, args)
     }
 }
@@ -190,10 +190,10 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn arg_min(&self) -> Result<Option<usize>>
     where
-        T: Element,
-        T::Word: ExtremeWord,
+        T: SortKey,
+        Wide<T>: ExtremeWord,
     {
-        self.first_place(order_of(T::DTYPE))
+        self.first_place(T::ORDER)
     }
 
     /// The place of the greatest element, of equal ones the first; `None` for an empty vector. [The module](self) says
@@ -203,24 +203,24 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn arg_max(&self) -> Result<Option<usize>>
     where
-        T: Element,
-        T::Word: ExtremeWord,
+        T: SortKey,
+        Wide<T>: ExtremeWord,
     {
-        self.first_place(order_of(T::DTYPE) | DESCENDING)
+        self.first_place(T::ORDER | DESCENDING)
     }
 
     fn first_place(&self, order: u32) -> Result<Option<usize>>
     where
-        T: Element,
-        T::Word: ExtremeWord,
+        T: SortKey,
+        Wide<T>: ExtremeWord,
     {
         if self.is_empty() {
             return Ok(None);
         }
         let output: Buffer<u32> = self.engine.alloc(1)?;
-        let prepared = Prepared::new::<T::Word>(&self.engine, self.len() as u32)?;
-        let args = (self.view().cast(), output.view(), prepared.workspace(), order);
-        T::Word::first_place(&self.engine, prepared.geometry, args)?;
+        let ((_memory, words), prepared) = (self.words()?, Prepared::new::<Wide<T>>(&self.engine, self.len() as u32)?);
+        let args = (words, output.view(), prepared.workspace(), order);
+        Wide::<T>::first_place(&self.engine, prepared.geometry, args)?;
         Ok(Some(output.download()?[0] as usize))
     }
 
@@ -230,17 +230,18 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort`].
     pub fn min_max(&self) -> Result<Option<(T, T)>>
     where
-        T: Element,
-        T::Word: ExtremeWord,
+        T: SortKey,
+        Wide<T>: ExtremeWord,
     {
         if self.is_empty() {
             return Ok(None);
         }
-        let output: Buffer<T> = self.engine.alloc(2)?;
-        let prepared = Prepared::new::<T::Word>(&self.engine, self.len() as u32)?;
-        let args = (self.view().cast(), output.view().cast(), prepared.workspace(), order_of(T::DTYPE));
-        T::Word::extremes(&self.engine, prepared.geometry, args)?;
-        let both = output.download()?;
+        let (on, output) = (&self.engine, Self::uninit(&self.engine, 2)?);
+        let ((_memory, words), to) = (self.words()?, output.view().cast());
+        let (prepared, both) = (Prepared::new::<Wide<T>>(on, words.len())?, Widened::<T::Word>::new(on, 2)?);
+        Wide::<T>::extremes(on, prepared.geometry, (words, both.of(to), prepared.workspace(), T::ORDER))?;
+        both.narrow(on, to)?;
+        let both = output.to_vec()?;
         Ok(Some((both[0], both[1])))
     }
 
@@ -255,14 +256,15 @@ impl<T: Scalar> DeviceVec<T> {
     pub fn scan_by_key<V>(&self, values: &DeviceVec<V>, operation: Operation, exclusive: bool) -> Result<DeviceVec<V>>
     where
         V: Scalar,
-        T: Element,
-        T::Word: Combines<V>,
+        T: SortKey,
+        Wide<T>: Combines<V>,
     {
-        self.input().expect("values", values)?;
+        self.expect("values", values)?;
         let (n, on): (u32, &dyn Launcher) = (self.len() as u32, &self.engine);
         let output = DeviceVec::uninit(&self.engine, self.len())?;
-        let views = (self.view().cast(), values.view(), output.view());
-        T::Word::scan_by_key(on, &Grouping::new(on, n)?, operation, views, exclusive)?;
+        let (_memory, keys) = self.words()?;
+        let views = (keys, values.view(), output.view());
+        Wide::<T>::scan_by_key(on, &Grouping::new(on, n)?, operation, views, exclusive)?;
         Ok(output)
     }
 }

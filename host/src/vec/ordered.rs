@@ -21,10 +21,11 @@
 //! unspecified merge of as many elements, or unspecified places up to their length; nothing outside is read or written.
 
 use super::DeviceVec;
-use crate::data::Element;
+use super::moves::by_size;
+use super::sorts::{SortKey, Wide, Widened};
 use crate::engine::{Engine, Geometry};
-use crate::error::{Error, Result};
-use crate::keys::{KeyWord, order_of};
+use crate::error::Result;
+use crate::keys::KeyWord;
 use rungs_kernels::keys::Word;
 use rungs_kernels::ordered::bounds::bounds;
 use rungs_kernels::ordered::merge::{merge_keys, merge_pairs, merge_split, shared_bytes, tiles};
@@ -59,13 +60,13 @@ pub trait OrderedWord: KeyWord + Word {
     /// Launches a merge of keys with values.
     ///
     /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
+    /// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch fails.
     fn merge_with<V: Scalar>(on: &Engine, geometry: Geometry, args: Merge<Self>, values: Values<V>) -> Result<()>;
 
     /// Launches a search for needles.
     ///
     /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch fails.
+    /// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch fails.
     fn bounds(on: &Engine, keys: [Global<Self>; 2], order: u32, upper: u32, places: Global<u32>) -> Result<()>;
 }
 
@@ -95,12 +96,7 @@ macro_rules! words {
                     let [a, b, all] = values.map(|values| values.cast());
                     on.launch(merge_pairs::<$W, U>::default(), g, (m.0, m.1, m.2, m.3, m.4, a, b, all))
                 }
-                match size_of::<V>() {
-                    1 => of::<u8, V>(on, geometry, args, values),
-                    2 => of::<u16, V>(on, geometry, args, values),
-                    4 => of::<u32, V>(on, geometry, args, values),
-                    _ => of::<u64, V>(on, geometry, args, values),
-                }
+                by_size!(V, of(on, geometry, args, values))
             }
 
             fn bounds(
@@ -114,20 +110,20 @@ macro_rules! words {
 }
 words!(u32, u64);
 
-impl<T: Element + Scalar> DeviceVec<T>
+impl<T: SortKey> DeviceVec<T>
 where
-    T::Word: OrderedWord,
+    Wide<T>: OrderedWord,
 {
     /// The elements of two sorted vectors, sorted. Of equal elements those of this vector come first, and each vector's
     /// keep their order. Both are read once.
     ///
     /// # Errors
-    /// [`Error::Usage`] if `other` is on another engine, or if there are more than 2³² - 1 elements in all; otherwise
-    /// as for [`DeviceVec::sort`].
+    /// [`Error::Usage`](crate::Error::Usage) if `other` is on another engine, or if there are more than 2³² - 1
+    /// elements in all; otherwise as for [`DeviceVec::sort`].
     pub fn merge(&self, other: &Self) -> Result<Self> {
         let output = self.room_for_both(other)?;
-        let (_splits, args) = self.start_merge(other, &output)?;
-        T::Word::merge(&self.engine, merge_geometry::<T>(output.len, false), args)?;
+        let geometry = merge_geometry::<Wide<T>>(output.len, false);
+        self.merge_by(other, &output, |on, args| Ok(Wide::<T>::merge(on, geometry, args)?))?;
         Ok(output)
     }
 
@@ -135,25 +131,20 @@ where
     /// theirs.
     ///
     /// # Errors
-    /// As for [`DeviceVec::merge`]; [`Error::Usage`] also if there are not as many values as keys.
+    /// As for [`DeviceVec::merge`]; [`Error::Usage`](crate::Error::Usage) also if there are not as many values as keys.
     pub fn merge_with<V: Scalar>(
         &self,
         values: &DeviceVec<V>,
         other: &Self,
         other_values: &DeviceVec<V>,
     ) -> Result<(Self, DeviceVec<V>)> {
-        for (keys, values) in [(self, values), (other, other_values)] {
-            keys.expect_engine(values)?;
-            if keys.len() != values.len() {
-                let (keys, values) = (keys.len(), values.len());
-                return Err(Error::Usage(format!("{keys} keys cannot take {values} values; there must be as many")));
-            }
-        }
+        self.expect("values", values)?;
+        other.expect("values", other_values)?;
         let output = self.room_for_both(other)?;
         let all = DeviceVec::uninit(&self.engine, output.len())?;
-        let (_splits, args) = self.start_merge(other, &output)?;
         let views = [values.view(), other_values.view(), all.view()];
-        T::Word::merge_with(&self.engine, merge_geometry::<T>(output.len, true), args, views)?;
+        let geometry = merge_geometry::<Wide<T>>(output.len, true);
+        self.merge_by(other, &output, |on, args| Wide::<T>::merge_with(on, geometry, args, views))?;
         Ok((output, all))
     }
 
@@ -161,9 +152,10 @@ where
     /// that are sorted are found faster.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the needles are on another engine; otherwise as for [`DeviceVec::sort`].
+    /// [`Error::Usage`](crate::Error::Usage) if the needles are on another engine; otherwise as for
+    /// [`DeviceVec::sort`].
     pub fn lower_bound(&self, needles: &Self) -> Result<DeviceVec<u32>> {
-        self.bounds(needles, 0)
+        self.bounds_in(T::ORDER, needles, 0)
     }
 
     /// For each needle, how many elements of this sorted vector are not greater: the last place where it could stand.
@@ -171,43 +163,41 @@ where
     /// # Errors
     /// As for [`DeviceVec::lower_bound`].
     pub fn upper_bound(&self, needles: &Self) -> Result<DeviceVec<u32>> {
-        self.bounds(needles, 1)
+        self.bounds_in(T::ORDER, needles, 1)
     }
 
-    fn bounds(&self, needles: &Self, upper: u32) -> Result<DeviceVec<u32>> {
-        self.expect_engine(needles)?;
+    /// The places of needles among elements that are sorted in an order.
+    pub(super) fn bounds_in(&self, order: u32, needles: &Self, upper: u32) -> Result<DeviceVec<u32>> {
+        self.same_engine(needles, "needles")?;
         let places = DeviceVec::uninit(&self.engine, needles.len())?;
-        let views = [self.view().cast(), needles.view().cast()];
-        T::Word::bounds(&self.engine, views, order_of(T::DTYPE), upper, places.view())?;
+        let ((_memory, keys), (_of_needles, needles)) = (self.words()?, needles.words()?);
+        Wide::<T>::bounds(&self.engine, [keys, needles], order, upper, places.view())?;
         Ok(places)
     }
 
     fn room_for_both(&self, other: &Self) -> Result<Self> {
-        self.expect_engine(other)?;
+        self.same_engine(other, "others")?;
         Self::uninit(&self.engine, self.len() + other.len())
     }
 
-    /// Searches for the places where tiles begin: those places, and what the merge reads and writes.
-    fn start_merge(&self, other: &Self, output: &Self) -> Result<(DeviceVec<u32>, Merge<T::Word>)> {
-        let splits = DeviceVec::<u32>::uninit(&self.engine, tiles(output.len() as u32) as usize + 1)?;
-        let (a, b, order) = (self.view().cast(), other.view().cast(), order_of(T::DTYPE));
-        T::Word::split(&self.engine, [a, b], order, splits.view())?;
-        let args = (a, b, order, splits.view(), output.view().cast());
-        Ok((splits, args))
+    /// Searches for the places where tiles begin, and launches a merge from there.
+    fn merge_by(
+        &self,
+        other: &Self,
+        output: &Self,
+        launch: impl FnOnce(&Engine, Merge<Wide<T>>) -> Result<()>,
+    ) -> Result<()> {
+        let (on, to) = (&self.engine, output.view().cast());
+        let splits = DeviceVec::<u32>::uninit(on, tiles(to.len()) as usize + 1)?;
+        let ((_memory, a), (_of_other, b)) = (self.words()?, other.words()?);
+        let merged = Widened::<T::Word>::new(on, to.len())?;
+        Wide::<T>::split(on, [a, b], T::ORDER, splits.view())?;
+        launch(on, (a, b, T::ORDER, splits.view(), merged.of(to)))?;
+        Ok(merged.narrow(on, to)?)
     }
 }
 
 /// The geometry of a merge to so many elements.
 pub(crate) fn merge_geometry<T>(n: usize, pairs: bool) -> Geometry {
     Geometry::linear(tiles(n as u32), BLOCK).shared(shared_bytes::<T>(pairs))
-}
-
-impl<T: Scalar> DeviceVec<T> {
-    /// Refuses another vector of another engine.
-    pub(super) fn expect_engine<U: Scalar>(&self, other: &DeviceVec<U>) -> Result<()> {
-        if self.engine.is(&other.engine) {
-            return Ok(());
-        }
-        Err(Error::Usage("both vectors must be on the same engine".into()))
-    }
 }

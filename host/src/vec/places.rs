@@ -1,85 +1,138 @@
 //! Sorting places instead of elements, and moving elements by place.
 
-use super::DeviceVec;
 use super::choice::{self, choose};
-use super::sorts::{SortWord, widened};
+use super::moves::by_size;
+use super::sorts::{SortWord, Widened};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::keys::KeyWord;
 use rungs_kernels::keys::UNSIGNED;
-use rungs_kernels::ladder::sort::Pairs;
+use rungs_kernels::ladder::sort::{Pairs, Sort};
+use rungs_kernels::ladder::{Entry, Launches, Lengths, expect_len};
 use rungs_kernels::places::{self, places_gather, places_halves, places_own};
+use simt::launcher::{self, Launcher};
 use simt::{Global, Kernel, Scalar};
 
 /// A word whose places can be sorted.
-pub trait PlaceWord: SortWord {
-    /// Makes `places` the stable order of `keys`, of as many; `order`: see [`rungs_kernels::keys`].
+pub trait PlaceWord: KeyWord {
+    /// Takes the memory for launches that put `places`, which are those of `n` keys from 0 on, into the stable order of
+    /// the keys. `pairs` sorts 32-bit keys with values. Keys that nobody else reads may be changed.
     ///
     /// # Errors
-    /// As for [`DeviceVec::argsort`].
-    fn argsort(engine: &Engine, keys: Global<Self>, order: u32, places: Global<u32>) -> Result<()>;
+    /// Those of the rung.
+    fn sorter(
+        on: &dyn Launcher,
+        pairs: &'static Entry<Sort>,
+        n: u32,
+        may_be_changed: bool,
+    ) -> launcher::Result<Launches<Placed<Self>>>;
 }
 
-/// Sorts keys of 32 bits with their places.
-fn sort_pairs(engine: &Engine, keys: Global<u32>, order: u32, values: Global<u32>) -> Result<()> {
-    let rung = choose(choice::PAIR_SORTS, engine, size_of::<u32>(), keys.len() as usize)?;
-    let mut sorter = rung.pair_sorter(engine, keys.len())?;
-    Ok(sorter.run(engine, Pairs { keys, values, order })?)
+/// Keys, and room for their places in sorted order.
+pub struct Placed<W> {
+    /// The keys.
+    pub keys: Global<W>,
+    /// What the words mean, see [`rungs_kernels::keys`].
+    pub order: u32,
+    /// A place for each key.
+    pub places: Global<u32>,
+}
+
+impl<W: Scalar> Lengths for Placed<W> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("keys", self.keys, n)?;
+        expect_len("places", self.places, n)
+    }
+}
+
+/// The rung that sorts `n` keys of 32 bits with their places.
+pub(crate) fn choose_pairs(engine: &Engine, n: u32) -> Result<&'static Entry<Sort>> {
+    choose(choice::PAIR_SORTS, engine, size_of::<u32>(), n as usize)
+}
+
+/// Makes `places` the stable order of `keys`, of as many; `order`: see [`rungs_kernels::keys`].
+///
+/// # Errors
+/// As for [`DeviceVec::argsort`](super::DeviceVec::argsort).
+pub fn argsort<W>(engine: &Engine, keys: Global<W>, order: u32, places: Global<u32>) -> Result<()>
+where
+    W: SortWord<Wide: PlaceWord>,
+{
+    let mut sort = launches::<W>(engine, choose_pairs(engine, keys.len())?, keys.len())?;
+    Ok(sort(engine, Placed { keys, order, places })?)
+}
+
+/// Takes the memory for launches that write the places of `n` keys in sorted order.
+pub(crate) fn launches<W: SortWord<Wide: PlaceWord>>(
+    on: &dyn Launcher,
+    pairs: &'static Entry<Sort>,
+    n: u32,
+) -> launcher::Result<Launches<Placed<W>>> {
+    let widened = Widened::<W>::new(on, n)?;
+    let mut sort = W::Wide::sorter(on, pairs, n, widened.are_copies())?;
+    Ok(Box::new(move |on, Placed { keys, order, places }| {
+        on.launch(places_own, places::geometry(n), (places,))?;
+        sort(on, Placed { keys: widened.widen(on, keys)?, order, places })
+    }))
 }
 
 impl PlaceWord for u32 {
-    fn argsort(engine: &Engine, keys: Global<u32>, order: u32, places: Global<u32>) -> Result<()> {
-        let own = DeviceVec::<u32>::uninit(engine, keys.len() as usize)?;
-        engine.launch(places_own, places::geometry(places.len()), (places,))?;
-        gather(engine, keys, places, own.view())?;
-        sort_pairs(engine, own.view(), order, places)
+    fn sorter(
+        on: &dyn Launcher,
+        pairs: &'static Entry<Sort>,
+        n: u32,
+        may_be_changed: bool,
+    ) -> launcher::Result<Launches<Placed<u32>>> {
+        let copy = (!may_be_changed).then(|| on.scratch(n)).transpose()?;
+        let mut sort = pairs.pair_sorter(on, n)?;
+        Ok(Box::new(move |on, Placed { mut keys, order, places }| {
+            if let Some(copy) = &copy {
+                gather(on, keys, places, copy.view())?;
+                keys = copy.view();
+            }
+            sort.run(on, Pairs { keys, values: places, order })
+        }))
     }
 }
 
 impl PlaceWord for u64 {
     /// By the lower halves, then by the upper ones: each sort keeps the order of the one before.
-    fn argsort(engine: &Engine, keys: Global<u64>, order: u32, places: Global<u32>) -> Result<()> {
-        let halves = DeviceVec::<u32>::uninit(engine, keys.len() as usize)?;
-        let geometry = places::geometry(places.len());
-        engine.launch(places_own, geometry, (places,))?;
-        for upper in [0, 1] {
-            engine.launch(places_halves, geometry, (keys, order, upper, places, halves.view()))?;
-            sort_pairs(engine, halves.view(), UNSIGNED, places)?;
-        }
-        Ok(())
+    fn sorter(
+        on: &dyn Launcher,
+        pairs: &'static Entry<Sort>,
+        n: u32,
+        _: bool,
+    ) -> launcher::Result<Launches<Placed<u64>>> {
+        let (halves, mut sort) = (on.scratch::<u32>(n)?, pairs.pair_sorter(on, n)?);
+        Ok(Box::new(move |on, Placed { keys, order, places }| {
+            for upper in [0, 1] {
+                on.launch(places_halves, places::geometry(n), (keys, order, upper, places, halves.view()))?;
+                sort.run(on, Pairs { keys: halves.view(), values: places, order: UNSIGNED })?;
+            }
+            Ok(())
+        }))
     }
 }
-
-macro_rules! small {
-    ($($W:ty),*) => {$(
-        impl PlaceWord for $W {
-            /// As words of 32 bits, which nobody else reads: they need no copy and stay behind sorted.
-            fn argsort(engine: &Engine, keys: Global<$W>, order: u32, places: Global<u32>) -> Result<()> {
-                let words = widened(engine, keys)?;
-                engine.launch(places_own, places::geometry(places.len()), (places,))?;
-                sort_pairs(engine, words.view(), order, places)
-            }
-        }
-    )*};
-}
-small!(u8, u16);
 
 /// Moves elements of any size by place, as words.
 ///
 /// # Errors
-/// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch, or a kernel before it,
-/// fails.
-pub fn gather<T: Scalar>(engine: &Engine, input: Global<T>, places: Global<u32>, output: Global<T>) -> Result<()> {
-    fn of<W: Scalar, T: Scalar>(e: &Engine, input: Global<T>, places: Global<u32>, output: Global<T>) -> Result<()>
+/// Those of the launch.
+pub fn gather<T: Scalar>(
+    on: &dyn Launcher,
+    input: Global<T>,
+    places: Global<u32>,
+    output: Global<T>,
+) -> launcher::Result {
+    #[rustfmt::skip]
+    fn of<W: Scalar, T: Scalar>(
+        on: &dyn Launcher, input: Global<T>, places: Global<u32>, output: Global<T>,
+    ) -> launcher::Result
     where
         places_gather<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>)>,
     {
         let geometry = places::geometry(places.len());
-        e.launch(places_gather::<W>::default(), geometry, (input.cast(), places, output.cast()))
+        on.launch(places_gather::<W>::default(), geometry, (input.cast(), places, output.cast()))
     }
-    match size_of::<T>() {
-        1 => of::<u8, T>(engine, input, places, output),
-        2 => of::<u16, T>(engine, input, places, output),
-        4 => of::<u32, T>(engine, input, places, output),
-        _ => of::<u64, T>(engine, input, places, output),
-    }
+    by_size!(T, of(on, input, places, output))
 }

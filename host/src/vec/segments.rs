@@ -26,10 +26,9 @@
 use super::DeviceVec;
 use super::places;
 use super::select::Combines;
+use super::sorts::{SortKey, Wide};
 use crate::Operation;
-use crate::data::Element;
 use crate::error::{Error, Result};
-use crate::keys::{KeyWord, order_of};
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
 use rungs_kernels::places::{geometry, places_halves, places_own};
@@ -57,8 +56,7 @@ fn sort_pairs<V: Scalar>(keys: Global<u32>, order: u32, offsets: Global<u32>, va
     let mut sorter = RUNG.pair_sorter(&values.engine, keys.len())?;
     let views = (values.view().cast(), moved.view().cast());
     sorter.run(&values.engine, SegmentedPairs { keys, values: views.0, moved: views.1, offsets, order })?;
-    values.buffer = moved.buffer;
-    Ok(())
+    values.replace(moved)
 }
 
 impl SegmentPlaces for u32 {
@@ -82,9 +80,9 @@ impl SegmentPlaces for u64 {
     }
 }
 
-impl<T: Element + Scalar> DeviceVec<T>
+impl<T: SortKey> DeviceVec<T>
 where
-    T::Word: KeyWord + SegmentWord,
+    Wide<T>: SegmentWord,
 {
     /// Sorts each segment in place, as [`DeviceVec::sort`] sorts a whole vector. The [module](self) says where segments
     /// lie.
@@ -92,7 +90,7 @@ where
     /// # Errors
     /// [`Error::Usage`] if the offsets are on another engine; otherwise as for [`DeviceVec::sort`].
     pub fn segmented_sort(&mut self, offsets: &DeviceVec<u32>) -> Result<()> {
-        self.segmented_sort_by_order(offsets, order_of(T::DTYPE))
+        self.segmented_sort_by_order(offsets, T::ORDER)
     }
 
     /// Sorts each segment as [`DeviceVec::segmented_sort`] does, the largest key first.
@@ -100,20 +98,20 @@ where
     /// # Errors
     /// As for [`DeviceVec::segmented_sort`].
     pub fn segmented_sort_descending(&mut self, offsets: &DeviceVec<u32>) -> Result<()> {
-        self.segmented_sort_by_order(offsets, order_of(T::DTYPE) | DESCENDING)
+        self.segmented_sort_by_order(offsets, T::ORDER | DESCENDING)
     }
 
     fn segmented_sort_by_order(&mut self, offsets: &DeviceVec<u32>, order: u32) -> Result<()> {
         self.same_engine(offsets, "offsets")?;
-        let mut sorter = RUNG.sorter::<T::Word>(&self.engine, self.len() as u32)?;
-        let (keys, offsets) = (self.view().cast(), offsets.view());
-        Ok(sorter.run(&self.engine, Segments { keys, offsets, order })?)
+        let (on, offsets) = (self.engine.clone(), offsets.view());
+        let mut sorter = RUNG.sorter::<Wide<T>>(&on, self.len() as u32)?;
+        self.change_words(|keys| Ok(sorter.run(&on, Segments { keys, offsets, order })?))
     }
 }
 
-impl<T: Element + Scalar> DeviceVec<T>
+impl<T: SortKey> DeviceVec<T>
 where
-    T::Word: SegmentPlaces,
+    Wide<T>: SegmentPlaces,
 {
     /// Sorts each segment in place, and moves the value of each key with it. Equal keys keep their order.
     ///
@@ -125,7 +123,7 @@ where
         offsets: &DeviceVec<u32>,
         values: &mut DeviceVec<V>,
     ) -> Result<()> {
-        self.segmented_pairs(offsets, values, order_of(T::DTYPE))
+        self.segmented_pairs(offsets, values, T::ORDER)
     }
 
     /// Sorts each segment as [`DeviceVec::segmented_sort_with`] does, the largest key first. Equal keys keep their
@@ -138,7 +136,7 @@ where
         offsets: &DeviceVec<u32>,
         values: &mut DeviceVec<V>,
     ) -> Result<()> {
-        self.segmented_pairs(offsets, values, order_of(T::DTYPE) | DESCENDING)
+        self.segmented_pairs(offsets, values, T::ORDER | DESCENDING)
     }
 
     /// The places of the elements in the sorted order of each segment: element `places[i]` is the one for place i.
@@ -147,14 +145,15 @@ where
     /// # Errors
     /// As for [`DeviceVec::segmented_sort_with`].
     pub fn segmented_argsort(&self, offsets: &DeviceVec<u32>) -> Result<DeviceVec<u32>> {
-        self.segmented_places(offsets, order_of(T::DTYPE))
+        self.segmented_places(offsets, T::ORDER)
     }
 
     fn segmented_places(&self, offsets: &DeviceVec<u32>, order: u32) -> Result<DeviceVec<u32>> {
         self.same_engine(offsets, "offsets")?;
         let mut places = DeviceVec::uninit(&self.engine, self.len())?;
         self.engine.launch(places_own, geometry(self.len() as u32), (places.view(),))?;
-        T::Word::argsort(self.view().cast(), order, offsets.view(), &mut places)?;
+        let (_memory, keys) = self.words()?;
+        Wide::<T>::argsort(keys, order, offsets.view(), &mut places)?;
         Ok(places)
     }
 
@@ -164,11 +163,7 @@ where
         values: &mut DeviceVec<V>,
         order: u32,
     ) -> Result<()> {
-        if self.len() != values.len() {
-            let (keys, values) = (self.len(), values.len());
-            return Err(Error::Usage(format!("{keys} keys cannot take {values} values along; there must be as many")));
-        }
-        self.same_engine(values, "values")?;
+        self.expect("values", values)?;
         self.same_engine(offsets, "offsets")?;
         if size_of::<T>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>() {
             return sort_pairs(self.view().cast(), order, offsets.view(), values);
@@ -176,8 +171,8 @@ where
         let places = self.segmented_places(offsets, order)?;
         // Both or none: without memory for the second, keys and values would no longer belong together.
         let (sorted, along) = (self.gather(&places)?, values.gather(&places)?);
-        (self.buffer, values.buffer) = (sorted.buffer, along.buffer);
-        Ok(())
+        self.replace(sorted)?;
+        values.replace(along)
     }
 }
 
@@ -249,14 +244,5 @@ where
             return Err(Error::Usage(why));
         }
         Ok(output)
-    }
-}
-
-impl<T: Scalar> DeviceVec<T> {
-    fn same_engine<U: Scalar>(&self, other: &DeviceVec<U>, what: &str) -> Result<()> {
-        if self.engine.is(&other.engine) {
-            return Ok(());
-        }
-        Err(Error::Usage(format!("elements and {what} must be on the same engine")))
     }
 }

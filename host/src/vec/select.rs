@@ -22,6 +22,8 @@
 //! let (unique, sums) = keys.reduce_by_key(&values, Operation::Sum)?;
 //! assert_eq!(unique.to_vec()?, [1, 2, 5, 9]);
 //! assert_eq!(sums.to_vec()?, [8.0, 5.0, 12.0, 3.0]);
+//! let (_, firsts) = keys.unique_by_key(&values)?;
+//! assert_eq!(firsts.to_vec()?, [2.0, 5.0, 1.0, 3.0]);
 //!
 //! // A chain: only the last line asks for the number.
 //! let (_, lengths) = keys.select_between(..9)?.run_lengths()?;
@@ -36,11 +38,16 @@
 //! not.
 
 use super::DeviceVec;
+use super::moves::by_size;
+use super::places::gather;
+use super::sorts::{SortKey, Wide, Widened};
 use crate::Operation;
-use crate::data::Element;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
-use crate::keys::{KeyWord, order_of};
+use crate::error::Result;
+use crate::keys::KeyWord;
+use rungs_kernels::keys::Word;
+use rungs_kernels::ladder::Launches;
+use rungs_kernels::places::{self, places_own};
 use rungs_kernels::selections::compact::unique_compact;
 use rungs_kernels::selections::kernels::*;
 use rungs_kernels::selections::operators::launches::ByKeys;
@@ -77,7 +84,7 @@ impl<T: Scalar> Selected<T> {
     /// How many elements, once everything asked of the engine before is done.
     ///
     /// # Errors
-    /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
+    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
     pub fn count(&self) -> Result<usize> {
         Ok(self.count.to_vec()?[0] as usize)
     }
@@ -103,7 +110,7 @@ impl<T: Scalar> Selected<T> {
     /// A vector of the elements alone.
     ///
     /// # Errors
-    /// As for [`Selected::count`]; [`Error::OutOfMemory`] if it does not fit on the engine.
+    /// As for [`Selected::count`]; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if it does not fit on the engine.
     pub fn to_device_vec(&self) -> Result<DeviceVec<T>> {
         let count = self.count()?;
         self.items.slice(..count).duplicate()
@@ -155,18 +162,6 @@ impl<T: Scalar> Input<'_, T> {
         Views { input: self.items.view().cast(), limit: self.limit, output, count }
     }
 
-    /// Refuses another vector that does not go with the elements.
-    pub(super) fn expect<V: Scalar>(&self, what: &str, other: &DeviceVec<V>) -> Result<()> {
-        let (n, of_other) = (self.items.len(), other.len());
-        if n != of_other {
-            return Err(Error::Usage(format!("{n} elements cannot take {of_other} {what}; there must be as many")));
-        }
-        if !self.engine().is(&other.engine) {
-            return Err(Error::Usage(format!("elements and {what} must be on the same engine")));
-        }
-        Ok(())
-    }
-
     fn flagged(&self, flags: &DeviceVec<u8>) -> Result<Selected<T>> {
         fn of<W: Scalar, T: Scalar>(input: &Input<T>, flags: Global<u8>) -> Result<Selected<T>>
         where
@@ -178,13 +173,8 @@ impl<T: Scalar> Input<'_, T> {
                 on.launch(select_flagged::<W>::default(), geometry, args)
             })
         }
-        self.expect("flags", flags)?;
-        match size_of::<T>() {
-            1 => of::<u8, T>(self, flags.view()),
-            2 => of::<u16, T>(self, flags.view()),
-            4 => of::<u32, T>(self, flags.view()),
-            _ => of::<u64, T>(self, flags.view()),
-        }
+        self.items.expect("flags", flags)?;
+        by_size!(T, of(self, flags.view()))
     }
 
     fn parted_by_flags(&self, flags: &DeviceVec<u8>) -> Result<Parts<T>> {
@@ -201,13 +191,8 @@ impl<T: Scalar> Input<'_, T> {
                 on.launch(partition_flagged::<W>::default(), geometry, args)
             })
         }
-        self.expect("flags", flags)?;
-        match size_of::<T>() {
-            1 => of::<u8, T>(self, flags.view()),
-            2 => of::<u16, T>(self, flags.view()),
-            4 => of::<u32, T>(self, flags.view()),
-            _ => of::<u64, T>(self, flags.view()),
-        }
+        self.items.expect("flags", flags)?;
+        by_size!(T, of(self, flags.view()))
     }
 
     fn unique(&self) -> Result<Selected<T>> {
@@ -230,71 +215,133 @@ impl<T: Scalar> Input<'_, T> {
 
     fn between(&self, range: impl RangeBounds<T>) -> Result<Selected<T>>
     where
-        T: Element,
-        T::Word: SelectWord,
+        T: SortKey,
+        Wide<T>: SelectWord,
     {
-        let bounds = inclusive::<T>(range);
-        self.select(|on, scratch, views| T::Word::between(on, scratch, views, bounds))
+        let (on, kept, (_memory, input)) = (self.engine(), self.room()?, self.items.words()?);
+        let views = Views { input, limit: self.limit, output: kept.view(), count: kept.selected.count.view() };
+        Wide::<T>::between(on, &Selection::new(on, self.n())?, views, inclusive::<T>(range))?;
+        kept.narrowed()
     }
 
     fn parted_by_bounds(&self, range: impl RangeBounds<T>) -> Result<Parts<T>>
     where
-        T: Element,
-        T::Word: SelectWord,
+        T: SortKey,
+        Wide<T>: SelectWord,
     {
-        let bounds = inclusive::<T>(range);
-        self.partition(|on, scratch, views, rest| T::Word::parted(on, scratch, views, rest, bounds))
+        let (on, kept, rest, (_memory, input)) = (self.engine(), self.room()?, self.room()?, self.items.words()?);
+        let views = Views { input, limit: self.limit, output: kept.view(), count: kept.selected.count.view() };
+        let others = (rest.view(), rest.selected.count.view());
+        Wide::<T>::parted(on, &Selection::new(on, self.n())?, views, others, inclusive::<T>(range))?;
+        Ok((kept.narrowed()?, rest.narrowed()?))
     }
 
-    /// Launches a kernel that finds runs of the elements as words of their size and makes a value of each.
-    fn runs<W: Scalar, V: Scalar>(
+    fn room(&self) -> Result<Room<T>>
+    where
+        T: SortKey,
+    {
+        let (on, len) = (self.engine(), self.items.len());
+        Ok(Room { selected: Selected::uninit(on, len)?, words: Widened::cleared(on, len as u32)? })
+    }
+
+    /// Launches what finds runs of the elements as the words that kernels take, and makes a value of each.
+    fn runs<V: Scalar>(
         &self,
         values: Global<V>,
-        launch: impl FnOnce(&dyn Launcher, &Grouping<W, V>, runs::Views<W, V>) -> launcher::Result,
-    ) -> Result<(Selected<T>, Selected<V>)> {
-        let on: &dyn Launcher = self.engine();
-        let unique = Selected::uninit(self.engine(), self.items.len())?;
-        let items = DeviceVec::uninit(self.engine(), self.items.len())?;
-        let sums = Selected { items, count: unique.count.clone() };
-        let Views { input, limit, output, count } = self.views(&unique);
-        let views = runs::Views { keys: input, values, limit, unique: output, results: sums.items.view(), count };
-        launch(on, &Grouping::new(on, self.n())?, views)?;
-        Ok((unique, sums))
+        launch: impl FnOnce(&dyn Launcher, u32, runs::Views<Wide<T>, V>) -> launcher::Result,
+    ) -> Result<(Selected<T>, Selected<V>)>
+    where
+        T: SortKey,
+    {
+        let (on, unique, (_memory, keys)) = (self.engine(), self.room()?, self.items.words()?);
+        let items = DeviceVec::uninit(on, self.items.len())?;
+        let results = Selected { items, count: unique.selected.count.clone() };
+        let (output, count) = (results.items.view(), results.count.view());
+        let views = runs::Views { keys, values, limit: self.limit, unique: unique.view(), results: output, count };
+        launch(on, self.n(), views)?;
+        Ok((unique.narrowed()?, results))
     }
 
     fn run_lengths(&self) -> Result<(Selected<T>, Selected<u32>)>
     where
-        T: Element,
-        T::Word: SelectWord,
+        T: SortKey,
+        Wide<T>: SelectWord,
     {
         // No values: a view without elements.
-        self.runs(self.limit.slice(0, 0), T::Word::run_lengths)
+        self.runs(self.limit.slice(0, 0), |on, n, views| Wide::<T>::run_lengths(on, &Grouping::new(on, n)?, views))
+    }
+
+    fn unique_by_key<V: Scalar>(&self, values: &DeviceVec<V>) -> Result<(Selected<T>, Selected<V>)>
+    where
+        T: SortKey,
+        Wide<T>: Combines<u32>,
+    {
+        self.items.expect("values", values)?;
+        self.runs(values.view(), |on, n, views| unique_by_key(on, n)?(on, views))
     }
 
     fn reduce_by_key<V>(&self, values: &DeviceVec<V>, operation: Operation) -> Result<(Selected<T>, Selected<V>)>
     where
         V: Scalar,
-        T: Element,
-        T::Word: Combines<V>,
+        T: SortKey,
+        Wide<T>: Combines<V>,
     {
-        self.expect("values", values)?;
-        self.runs(values.view(), |on, scratch, views| T::Word::reduce_by_key(on, scratch, operation, views))
+        self.items.expect("values", values)?;
+        self.runs(values.view(), |on, n, views| Wide::<T>::reduce_by_key(on, &Grouping::new(on, n)?, operation, views))
     }
 
     fn reduce_by_key_with<S>(&self, values: &DeviceVec<S::Element>) -> Result<(Selected<T>, Selected<S::Element>)>
     where
-        T: Element<Word: Scalar>,
-        S: ByKeys<T::Word>,
+        T: SortKey,
+        S: ByKeys<Wide<T>>,
     {
-        self.expect("values", values)?;
-        self.runs(values.view(), S::reduce_by_key)
+        self.items.expect("values", values)?;
+        self.runs(values.view(), |on, n, views| S::reduce_by_key(on, &Grouping::new(on, n)?, views))
     }
 }
 
+/// Room for a selection, and for its elements as the words that kernels write.
+struct Room<T: SortKey> {
+    selected: Selected<T>,
+    words: Widened<T::Word>,
+}
+
+impl<T: SortKey> Room<T> {
+    fn view(&self) -> Global<Wide<T>> {
+        self.words.of(self.selected.items.view().cast())
+    }
+
+    fn narrowed(self) -> Result<Selected<T>> {
+        let items = &self.selected.items;
+        self.words.narrow(&items.engine, items.view().cast())?;
+        Ok(self.selected)
+    }
+}
+
+/// Takes the memory for launches that write the key of each run among `n` keys, and the first of its values: those are
+/// found by their places, the least of each run.
+pub(crate) fn unique_by_key<K: Combines<u32>, V: Scalar>(
+    on: &dyn Launcher,
+    n: u32,
+) -> launcher::Result<Launches<runs::Views<K, V>>> {
+    let (scratch, places, firsts) = (Grouping::new(on, n)?, on.scratch::<u32>(n)?, on.scratch::<u32>(n)?);
+    Ok(Box::new(move |on, v: runs::Views<K, V>| {
+        // Behind the results, too, there are places of values.
+        for places in [&places, &firsts] {
+            on.launch(places_own, places::geometry(n), (places.view(),))?;
+        }
+        let (values, results) = (places.view(), firsts.view());
+        let runs::Views { keys, limit, unique, count, .. } = v;
+        K::reduce_by_key(on, &scratch, Operation::Min, runs::Views { keys, values, limit, unique, results, count })?;
+        gather(on, v.values, results, v.results)
+    }))
+}
+
 /// The words of the first and the last key of a range; the first is above the last in an empty range.
-pub(crate) fn inclusive<T: Element<Word: SelectWord>>(range: impl RangeBounds<T>) -> Bounds<T::Word> {
-    let word = |key: &T| key.to_word().to_bits_64();
-    let most = u64::MAX >> (64 - 8 * size_of::<T>());
+pub(crate) fn inclusive<T: SortKey>(range: impl RangeBounds<T>) -> Bounds<Wide<T>> {
+    let above = 8 * (size_of::<Wide<T>>() - size_of::<T>());
+    let word = |key: &T| Wide::<T>::from_bits_64(key.to_bits_64() << above).encode(T::ORDER).to_bits_64();
+    let most = u64::MAX >> (64 - 8 * size_of::<Wide<T>>());
     let low = match range.start_bound() {
         Bound::Included(key) => Some(word(key)),
         // Nothing is above the largest.
@@ -307,8 +354,8 @@ pub(crate) fn inclusive<T: Element<Word: SelectWord>>(range: impl RangeBounds<T>
         Bound::Unbounded => Some(most),
     };
     let (low, high) = low.zip(high).unwrap_or((1, 0));
-    let [low, high] = [low, high].map(T::Word::from_bits_64);
-    Bounds { low, high, order: order_of(T::DTYPE) }
+    let [low, high] = [low, high].map(Wide::<T>::from_bits_64);
+    Bounds { low, high, order: T::ORDER }
 }
 
 /// A word as which elements are compared.
@@ -328,8 +375,9 @@ macro_rules! selections {
             /// [`compact`](rungs_kernels::selections::compact).
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`] if the result or scratch memory does not fit on the engine; [`Error::Launch`] or
-            /// [`Error::Cuda`] if a launch, or a kernel before it, fails.
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the result or scratch memory does not fit on the
+            /// engine; [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if a launch, or a
+            /// kernel before it, fails.
             pub fn select_if<F, K>(&self, kernel: K, test: F) -> Result<Selected<T>>
             where
                 F: Functor<T, Out = bool> + Argument,
@@ -364,8 +412,8 @@ macro_rules! selections {
             /// The elements whose flags, at the same places, are not zero.
             ///
             /// # Errors
-            /// As for [`select_if`](Self::select_if); [`Error::Usage`] for another number of flags, or flags of another
-            /// engine.
+            /// As for [`select_if`](Self::select_if); [`Error::Usage`](crate::Error::Usage) for another number of
+            /// flags, or flags of another engine.
             pub fn select_flagged(&self, flags: &DeviceVec<u8>) -> Result<Selected<T>> {
                 self.input().flagged(flags)
             }
@@ -384,8 +432,8 @@ macro_rules! selections {
             /// As for [`select_if`](Self::select_if).
             pub fn select_between(&self, range: impl RangeBounds<T>) -> Result<Selected<T>>
             where
-                T: Element,
-                T::Word: SelectWord,
+                T: SortKey,
+                Wide<T>: SelectWord,
             {
                 self.input().between(range)
             }
@@ -396,8 +444,8 @@ macro_rules! selections {
             /// As for [`select_if`](Self::select_if).
             pub fn partition_between(&self, range: impl RangeBounds<T>) -> Result<(Selected<T>, Selected<T>)>
             where
-                T: Element,
-                T::Word: SelectWord,
+                T: SortKey,
+                Wide<T>: SelectWord,
             {
                 self.input().parted_by_bounds(range)
             }
@@ -410,14 +458,28 @@ macro_rules! selections {
                 self.input().unique()
             }
 
+            /// The key of each run of equal keys, and the first of its values; the value at a place belongs to the key
+            /// there. Of sorted keys, each one once, with its first value.
+            ///
+            /// # Errors
+            /// As for [`reduce_by_key`](Self::reduce_by_key).
+            pub fn unique_by_key<V>(&self, values: &DeviceVec<V>) -> Result<(Selected<T>, Selected<V>)>
+            where
+                V: Scalar,
+                T: SortKey,
+                Wide<T>: Combines<u32>,
+            {
+                self.input().unique_by_key(values)
+            }
+
             /// The first element of each run of elements with the same bits, and how many elements it has.
             ///
             /// # Errors
             /// As for [`select_if`](Self::select_if).
             pub fn run_lengths(&self) -> Result<(Selected<T>, Selected<u32>)>
             where
-                T: Element,
-                T::Word: SelectWord,
+                T: SortKey,
+                Wide<T>: SelectWord,
             {
                 self.input().run_lengths()
             }
@@ -426,8 +488,8 @@ macro_rules! selections {
             /// there. The last bits of a sum of floats may differ from call to call.
             ///
             /// # Errors
-            /// As for [`select_if`](Self::select_if); [`Error::Usage`] for another number of values, or values of
-            /// another engine.
+            /// As for [`select_if`](Self::select_if); [`Error::Usage`](crate::Error::Usage) for another number of
+            /// values, or values of another engine.
             pub fn reduce_by_key<V>(
                 &self,
                 values: &DeviceVec<V>,
@@ -435,8 +497,8 @@ macro_rules! selections {
             ) -> Result<(Selected<T>, Selected<V>)>
             where
                 V: Scalar,
-                T: Element,
-                T::Word: Combines<V>,
+                T: SortKey,
+                Wide<T>: Combines<V>,
             {
                 self.input().reduce_by_key(values, operation)
             }
@@ -452,8 +514,8 @@ macro_rules! selections {
                 _kernels: S,
             ) -> Result<(Selected<T>, Selected<S::Element>)>
             where
-                T: Element<Word: Scalar>,
-                S: ByKeys<T::Word>,
+                T: SortKey,
+                S: ByKeys<Wide<T>>,
             {
                 self.input().reduce_by_key_with::<S>(values)
             }

@@ -9,7 +9,7 @@ use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs::keys::{KeyWord, order_of};
 use rungs::vec::choice::{self, choose};
-use rungs::vec::places::{PlaceWord, gather};
+use rungs::vec::places::{PlaceWord, argsort, gather};
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::sort::Pairs;
 use simt::Scalar;
@@ -132,7 +132,7 @@ impl<'g, T: Total<Word: KeyWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V> {
         let places = spare(&engine, &mut self.places, len)?;
         let sorted = spare(&engine, &mut self.keys, len)?;
         let along = spare(&engine, &mut self.values, len)?;
-        T::Word::argsort(&engine, keys.view().cast(), order, places.slice(0, len))?;
+        argsort::<T::Word>(&engine, keys.view().cast(), order, places.slice(0, len))?;
         gather(&engine, keys.view(), places.slice(0, len), sorted.slice(0, len))?;
         gather(&engine, values.view(), places.slice(0, len), along.slice(0, len))?;
         self.places = Some(places);
