@@ -121,9 +121,12 @@ impl<W: SortWord> Widened<W> {
     }
 }
 
+/// Memory, and the words of a vector there or where the vector is.
+type Words<T> = (Widened<<T as SortKey>::Word>, Global<Wide<T>>);
+
 impl<T: SortKey> DeviceVec<T> {
     /// The elements as the words that kernels take, and the memory of these.
-    pub(super) fn words(&self) -> Result<(Widened<T::Word>, Global<Wide<T>>)> {
+    pub(super) fn words(&self) -> Result<Words<T>> {
         let widened = Widened::new(&self.engine, self.len() as u32)?;
         let words = widened.widen(&self.engine, self.view().cast())?;
         Ok((widened, words))
