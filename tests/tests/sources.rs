@@ -99,6 +99,14 @@ fn names_are_the_same_everywhere_and_ladders_are_in_order() {
     }
 }
 
+/// What `check-ptx --compare` accepts of a compiler, it accepts of kernels by name.
+#[test]
+fn known_differences_of_compilers_name_kernels_that_exist() {
+    let of_rungs = FAMILIES.iter().flat_map(|family| &family.rungs).flat_map(|rung| rung.kernel_names());
+    let kernels: Vec<_> = of_rungs.chain(SUPPORT.iter().flat_map(|(_, kernels)| kernels.concat())).collect();
+    assert_eq!(rungs_ptx::backends::stale(&kernels), [""; 0]);
+}
+
 #[test]
 fn every_head_has_its_parts_in_order() {
     for rung in FAMILIES.iter().flat_map(|f| &f.rungs) {

@@ -71,6 +71,11 @@ pub fn spills(text: &str, kernel: &str) -> u32 {
     if compiler(text) == Some(rust_cuda::COMPILER) { known::spills(kernel) } else { 0 }
 }
 
+/// The names in the lists of known differences that are none of these kernels'.
+pub fn stale(kernels: &[&str]) -> Vec<&'static str> {
+    known::names().filter(|name| !kernels.iter().any(|kernel| known::is_of(name, kernel))).collect()
+}
+
 /// How often a kernel has instructions of each kind.
 pub type Counts = BTreeMap<&'static str, u32>;
 

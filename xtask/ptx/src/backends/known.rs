@@ -64,18 +64,7 @@ const KNOWN: &[Known] = &[
     Known("product_tf32", COPIES, [106, 236], Why::OnBothArms),
     Known("product_three_tf32", COPIES, [82, 180], Why::OnBothArms),
     Known("product_three_tf32_small", COPIES, [58, 124], Why::OnBothArms),
-    Known(
-        "merge_multi_way_merge8 merge_multi_way_merge8_greater merge_multi_way_merge8_low merge_multi_way_merge8_u64",
-        COPIES,
-        [3, 10],
-        Why::Unrolled,
-    ),
-    Known(
-        "merge_sample_large merge_sample_large_greater merge_sample_large_low merge_sample_large_u64",
-        COPIES,
-        [6, 19],
-        Why::Unrolled,
-    ),
+    Known("merge_multi_way_merge8 merge_multi_way_merge8_u64", COPIES, [3, 10], Why::Unrolled),
     // The wait for the grid before, which each thread passes once.
     Known("odd_even_persistent odd_even_persistent_u64", "grid dependencies", [1, 2], Why::OnBothArms),
     // LLVM 7 has parts of the sort on both arms of branches by the parameter `order` and by votes of the whole block,
@@ -113,12 +102,6 @@ const KNOWN: &[Known] = &[
         "radix_msd_skewed_histogram_bytes_u64 radix_msd_skewed_histogram_bytes_u64_mapped",
         ATOMICS,
         [64, 80],
-        Why::Unrolled,
-    ),
-    Known(
-        "radix_msd_buckets_bucket_sort_u64 radix_msd_buckets_bucket_sort_u64_mapped",
-        ATOMICS,
-        [50, 51],
         Why::Unrolled,
     ),
     Known(
@@ -172,7 +155,7 @@ const SPILLS: &[(&str, u32)] = &[
         8,
     ),
     ("bitonic_register_step_strides product_fp64 product_three_tf32", 16),
-    ("radix_msd_buckets_bucket_sort radix_msd_buckets_bucket_sort_mapped", 24),
+    ("radix_msd_buckets_bucket_sort", 24),
     (
         "bitonic_backwards_merge bitonic_backwards_merge_small bitonic_strides_merge bitonic_strides_merge_small \
          bitonic_transpose_merge bitonic_transpose_merge_small",
@@ -189,7 +172,6 @@ const SPILLS: &[(&str, u32)] = &[
     ("product_packed_pack product_packed_pack_bf16 product_packed_pack_f16", 12),
     ("product_mixed_pack product_three_tf32_group_pack", 32),
     ("product_fp32_hopper", 40),
-    ("merge_sample_count_low", 48),
 ];
 
 /// The bytes of local memory per thread that a kernel is known to need in the PTX by rust-cuda.
@@ -207,10 +189,22 @@ pub fn why(kernel: &str, kind: &str, counts: [u32; 2]) -> Option<Why> {
     KNOWN.iter().find(|known| (known.1, known.2) == (kind, counts) && has(known.0, kernel)).map(|known| known.3)
 }
 
-/// Whether a list of kernels has this one. A name that ends with `*` stands for all that begin so.
+/// All names of the lists.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let lists = KNOWN.iter().map(|known| known.0);
+    let lists = lists.chain(ROUNDS.iter().map(|known| known.0)).chain(SPILLS.iter().map(|known| known.0));
+    lists.flat_map(str::split_whitespace)
+}
+
+/// Whether a list of kernels has this one.
 fn has(list: &str, kernel: &str) -> bool {
-    list.split_whitespace().any(|name| match name.strip_suffix('*') {
+    list.split_whitespace().any(|name| is_of(name, kernel))
+}
+
+/// Whether a name is this kernel's. A name that ends with `*` stands for all that begin so.
+pub fn is_of(name: &str, kernel: &str) -> bool {
+    match name.strip_suffix('*') {
         Some(begin) => kernel.starts_with(begin),
         None => kernel == name,
-    })
+    }
 }
