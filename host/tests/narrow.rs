@@ -128,10 +128,10 @@ fn check_runs<T: Small>() {
         let of_values = DeviceVec::from_slice(engine, &values).unwrap();
         let (mut unique, mut lengths, mut firsts, mut sums, mut running) = (vec![], vec![], vec![], vec![], vec![]);
         for run in words(keys).chunk_by(|a, b| a == b) {
-            let (start, mut sum) = (running.len(), 0);
+            let (start, mut sum) = (running.len(), 0i64);
             for value in &values[start..start + run.len()] {
                 running.push(sum);
-                sum += value;
+                sum = sum.wrapping_add(*value);
             }
             unique.push(run[0]);
             lengths.push(run.len() as u32);

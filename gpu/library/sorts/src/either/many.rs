@@ -182,8 +182,9 @@ pub const fn count_blocks(multiprocessors: u32) -> u32 {
     partition_blocks::<u32, Plain>() * multiprocessors
 }
 
-/// Bytes per thread of spilled registers that are accepted for the look-ups in the map.
-const SPILLS: u32 = 48;
+/// Bytes per thread of spilled registers that are accepted for the look-ups in the map. The ptxas of CUDA 13.5 spills
+/// most.
+const SPILLS: u32 = 56;
 
 /// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks. `counts`: of all
 /// digits, zero before and behind this. `passes`: the words of [`Passes`].
