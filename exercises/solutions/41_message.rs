@@ -1,4 +1,4 @@
-//! # 39 · A message
+//! # 41 · A message
 //!
 //! Blocks come in pairs. The even one sends a message of 32 words, one per lane; the odd one waits for it. A word of
 //! `flags` says that the message of a pair is there: 0 at first, 1 once all of it has been written.

@@ -1,4 +1,4 @@
-//! # 41 · One thread releases for all
+//! # 43 · One thread releases for all
 //!
 //! As in exercise 21, the last block finishes, and it knows itself by its ticket. But here all threads of a block write
 //! values, and all threads of the last block read values of others. Only thread 0 takes a ticket: one for the block.

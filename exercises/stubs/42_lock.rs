@@ -1,4 +1,4 @@
-//! # 40 · A lock
+//! # 42 · A lock
 //!
 //! An atomic operation changes one word. Here two words belong together: `record` holds the largest element so far and
 //! its index, and a block that finds a larger one has to change both before another block looks at either.

@@ -70,14 +70,12 @@ impl Folder {
     /// All exercises, in order.
     ///
     /// # Errors
-    /// [`Error::File`] if one cannot be read or lacks a part.
+    /// [`Error::File`] if one cannot be read, lacks a part, or has a title with another number.
     pub fn exercises(&self) -> Result<Vec<Exercise>> {
         names(&self.0.join("solutions"))?
             .into_iter()
             .map(|name| {
-                let path = self.source(&name);
-                let text = fs::read_to_string(&path).map_err(|e| Error::reading(&path, &e))?;
-                let source = Source::parse(&text).map_err(|why| Error::File(format!("{}: {why}", path.display())))?;
+                let source = Source::read(&self.source(&name)).map_err(Error::File)?;
                 Ok(Exercise { name, source })
             })
             .collect()

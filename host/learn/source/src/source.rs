@@ -12,6 +12,9 @@
 //! //? `let i = thread::thread_idx_x();`       the third, the code
 //! ```
 
+use std::fs;
+use std::path::Path;
+
 /// Hints of each exercise.
 pub const HINTS: usize = 3;
 
@@ -36,6 +39,22 @@ pub struct Source {
 }
 
 impl Source {
+    /// Reads the file `NN_name.rs`, whose title has the same number.
+    ///
+    /// # Errors
+    /// The file, and what is wrong with it, in words.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let named = |why: String| format!("{}: {why}", path.display());
+        let text = fs::read_to_string(path).map_err(|e| named(e.to_string()))?;
+        let source = Self::parse(&text).map_err(named)?;
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let number = stem.split('_').next().unwrap_or_default().trim_start_matches('0');
+        match source.title.split(" · ").next() == Some(number) {
+            true => Ok(source),
+            false => Err(named(format!("its title is `# {}`, not `# {number} · …`", source.title))),
+        }
+    }
+
     /// Takes a source apart.
     ///
     /// # Errors
@@ -132,6 +151,23 @@ fn kernel() {
         assert_eq!(source.solution, format!("{head}    let i = 1;\n}}\n"));
         assert_eq!(source.hints, ["One?\nMore of it.", "Two.", "`let i = 1;`"]);
         assert_eq!(source.text(), "# 1 · Idea\n**Rung.** gpu/src/x.rs\n");
+    }
+
+    #[test]
+    fn a_title_has_the_number_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |file: &str| {
+            let path = folder.path().join(file);
+            fs::write(&path, WHOLE).unwrap();
+            Source::read(&path)
+        };
+        assert_eq!(read("01_idea.rs"), Source::parse(WHOLE));
+        for file in ["02_idea.rs", "10_idea.rs", "11_idea.rs", "idea.rs"] {
+            let why = read(file).unwrap_err();
+            assert!(why.contains(file) && why.contains("its title is `# 1 · Idea`"), "{why}");
+        }
+        let why = Source::read(&folder.path().join("03_idea.rs")).unwrap_err();
+        assert!(why.contains("03_idea.rs: "), "{why}");
     }
 
     #[test]
