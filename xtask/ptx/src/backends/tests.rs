@@ -168,6 +168,14 @@ fn rounds_of_a_ring_s_loop_are_known_by_the_kernel() {
 }
 
 #[test]
+fn a_known_name_without_a_kernel_is_stale() {
+    let mut kernels: Vec<_> = known::names().map(|name| name.trim_end_matches('*')).collect();
+    assert_eq!(stale(&kernels), [""; 0]);
+    kernels.retain(|kernel| *kernel != "bubble_ring" && !kernel.starts_with("product_tensor_registers_"));
+    assert_eq!(stale(&kernels), ["bubble_ring", "product_tensor_registers_*"]);
+}
+
+#[test]
 fn a_known_difference_is_none_until_its_counts_change() {
     let (kernel, kind) = ("bubble_shared_block", "block barriers");
     assert_eq!(known::why(kernel, kind, [2, 10]), Some(Why::Unrolled));
