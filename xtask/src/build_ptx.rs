@@ -21,6 +21,9 @@ pub struct Args {
     /// Check the bounds of every access on the GPU too
     #[arg(long)]
     checked: bool,
+    /// Keep the lines of the source, for ncu, nsys and compute-sanitizer
+    #[arg(long)]
+    line_info: bool,
     /// The Cargo.toml of a package with kernels of your own; it may be anywhere [default: this project's kernels]
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
@@ -40,7 +43,7 @@ impl Args {
     /// The options that name these architectures and nothing else.
     pub fn of(arches: &[&str]) -> Self {
         let arch = arches.iter().map(|arch| arch.parse().expect("they are architectures")).collect();
-        Self { backend: Backend::default(), arch, checked: false, manifest_path: None, out: None }
+        Self { backend: Backend::default(), arch, checked: false, line_info: false, manifest_path: None, out: None }
     }
 }
 
@@ -65,6 +68,7 @@ pub fn run(args: &Args) -> Result<()> {
     let out = args.out.clone().unwrap_or_else(|| target_dir.join("ptx"));
     if args.backend == Backend::RustCuda {
         ensure!(args.manifest_path.is_none(), "--backend rust-cuda compiles this project's kernels alone");
+        ensure!(!args.line_info, "--line-info requires the default backend: rust-cuda's PTX has no lines");
         if !cfg!(feature = "rust-cuda") {
             return rust_cuda::start_again(&args.arch, args.checked, &out);
         }
@@ -72,6 +76,7 @@ pub fn run(args: &Args) -> Result<()> {
     let options = |arch: &Arch, package: &Package| Options {
         arch: arch.clone(),
         checked: args.checked,
+        lines: args.line_info,
         package: package.clone(),
         target_dir: target_dir.clone(),
     };

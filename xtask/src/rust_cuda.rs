@@ -190,7 +190,8 @@ mod tests {
         let package = Package::at(&project::root().join("gpu")).unwrap();
         for (arch, checked) in [("sm_80", false), ("sm_90", true), ("sm_90a", false), ("sm_100", false)] {
             let (package, target_dir) = (package.clone(), project::target());
-            let options = rungs_ptx::Options { arch: arch.parse().unwrap(), checked, package, target_dir };
+            let options =
+                rungs_ptx::Options { arch: arch.parse().unwrap(), checked, lines: false, package, target_dir };
             let arguments = cargo_arguments(&options, Path::new("out"));
             let flags: Vec<_> = arguments.iter().filter(|argument| argument.contains("rustflags=")).collect();
             // A second list of flags would take the place of the first.

@@ -23,7 +23,8 @@ const LLVM_ARGS: &[&str] = &["-force-attribute=convergent"];
 /// Settings of the release profile for a GPU; the workspace's own are for the host.
 ///
 /// One module for everything, because PTX is not linked. Debug information consists of line numbers alone, for
-/// [`convergence`]; it does not change the code, and is removed from the PTX.
+/// [`convergence`] and for profilers; it does not change the code, and is removed from the PTX unless
+/// [`Options::lines`] keeps it.
 const PROFILE: &[&str] = &[
     "lto=\"fat\"",
     "codegen-units=1",
@@ -42,6 +43,8 @@ pub struct Options {
     pub arch: Arch,
     /// With simt's feature `checked`: every access checks its bounds and traps.
     pub checked: bool,
+    /// With the lines of the source, by which profilers name an instruction's place; the code is the same.
+    pub lines: bool,
     /// The package with the kernels.
     pub package: Package,
     /// A target folder of cargo's; this build works in `device/` below it, because the caller may hold the lock on the
@@ -108,8 +111,8 @@ impl std::error::Error for BuildError {}
 pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError> {
     let (name, folder) = (options.name(), options.folder());
     let assembly = folder.join(assembly_name(toolchain, options));
-    let kept = assembly.with_extension("ptx");
-    if let (true, Ok(text)) = (is_fresh(&assembly), fs::read_to_string(&kept)) {
+    let kept = assembly.with_extension(if options.lines { "lines.ptx" } else { "ptx" });
+    if let (true, Ok(text)) = (is_fresh(&kept), fs::read_to_string(&kept)) {
         return Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new() });
     }
     let output = cargo(toolchain, options, &folder, &assembly)
@@ -126,31 +129,32 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
         let (file, folder) = (assembly.display(), folder.display());
         BuildError::Toolchain(format!("cargo left no PTX in {file} ({e}); remove {folder} and build again"))
     })?;
-    let text = ptx::without_lines(&text);
-    check_convergence(&text, &assembly).map_err(|error| match error {
+    let plain = ptx::without_lines(&text);
+    check_convergence(&plain, &assembly).map_err(|error| match error {
         BuildError::Kernels(why) => BuildError::Kernels(format!("{name}: {why}")),
         other => other,
     })?;
+    let text = if options.lines { ptx::with_lines(&text) } else { plain };
     let text = ptx::finish(&text, &options.arch, &toolchain.to_string())
         .map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
     // The text first: the list of sources says that it is there.
     fs::write(&kept, &text)
-        .and_then(|()| fs::write(list_of(&assembly), fingerprints(&sources(options))))
+        .and_then(|()| fs::write(list_of(&kept), fingerprints(&sources(options))))
         .map_err(failed)?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
 }
 
-/// The file, next to the assembly, that lists the sources that it was made of, each with the hash of its content.
+/// The file, next to finished PTX, that lists the sources that it was made of, each with the hash of its content.
 ///
 /// To ask cargo whether a package is fresh takes it half a second, and there is one per family and architecture; this
 /// list takes a millisecond. A file that is new is part of the package only if one that the list has names it.
-fn list_of(assembly: &Path) -> PathBuf {
-    assembly.with_extension("sources")
+fn list_of(ptx: &Path) -> PathBuf {
+    ptx.with_extension("sources")
 }
 
-/// Whether all sources of an assembly are as they were when it was made.
-fn is_fresh(assembly: &Path) -> bool {
-    let Ok(list) = fs::read_to_string(list_of(assembly)) else { return false };
+/// Whether all sources of finished PTX are as they were when it was made.
+fn is_fresh(ptx: &Path) -> bool {
+    let Ok(list) = fs::read_to_string(list_of(ptx)) else { return false };
     let sources: BTreeSet<_> =
         list.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path.into()).collect();
     !sources.is_empty() && fingerprints(&sources) == list
@@ -329,19 +333,19 @@ mod tests {
     #[test]
     fn ptx_is_stale_if_a_source_changes_or_goes() {
         let folder = tempfile::tempdir().unwrap();
-        let (source, assembly) = (folder.path().join("a.rs"), folder.path().join("a.s"));
-        assert!(!is_fresh(&assembly), "there is no list");
+        let (source, ptx) = (folder.path().join("a.rs"), folder.path().join("a.ptx"));
+        assert!(!is_fresh(&ptx), "there is no list");
         fs::write(&source, "one").unwrap();
-        fs::write(list_of(&assembly), fingerprints(&BTreeSet::from([source.clone()]))).unwrap();
-        assert!(is_fresh(&assembly));
+        fs::write(list_of(&ptx), fingerprints(&BTreeSet::from([source.clone()]))).unwrap();
+        assert!(is_fresh(&ptx));
         fs::write(&source, "two").unwrap();
-        assert!(!is_fresh(&assembly));
+        assert!(!is_fresh(&ptx));
         fs::write(&source, "one").unwrap();
-        assert!(is_fresh(&assembly), "the content counts, not the time");
+        assert!(is_fresh(&ptx), "the content counts, not the time");
         fs::remove_file(&source).unwrap();
-        assert!(!is_fresh(&assembly));
+        assert!(!is_fresh(&ptx));
         fs::write(&source, "").unwrap();
-        assert!(!is_fresh(&assembly), "an empty file is not a missing one");
+        assert!(!is_fresh(&ptx), "an empty file is not a missing one");
     }
 
     #[test]

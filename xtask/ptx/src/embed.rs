@@ -20,6 +20,9 @@ pub const RELEASE_ARCHES: &[&str] = &["sm_80", "sm_90a"];
 /// The environment variable that names the architectures to compile for, separated by commas, or `none`.
 pub const ARCHES_VARIABLE: &str = "RUNGS_ARCHES";
 
+/// The environment variable that keeps the lines of the source in the PTX, for profilers: 1.
+const LINES_VARIABLE: &str = "RUNGS_LINE_INFO";
+
 /// The form of the texts in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -39,7 +42,8 @@ enum Form {
 ///
 /// A release build has PTX for [`RELEASE_ARCHES`]. A debug build has PTX for the GPUs of this machine, as `nvidia-smi`
 /// names them, and none if there are none: tests on the simulator then do not wait for it. `RUNGS_ARCHES` decides in
-/// both cases: `RUNGS_ARCHES=sm_90a`, or `RUNGS_ARCHES=none`.
+/// both cases: `RUNGS_ARCHES=sm_90a`, or `RUNGS_ARCHES=none`. With `RUNGS_LINE_INFO=1` the PTX names the lines of the
+/// source, for profilers.
 ///
 /// `kernels` is the folder of the package with the kernels, or its Cargo.toml; a relative path counts from the folder
 /// of the package whose build script calls. It may be that package itself: its build script does nothing when the
@@ -195,10 +199,12 @@ impl Embedded {
 
 /// Built here, if it can be.
 fn from_source(packages: &[Package], arches: &[Arch], target_dir: &Path) -> Result<Embedded> {
+    println!("cargo::rerun-if-env-changed={LINES_VARIABLE}");
+    let lines = env::var_os(LINES_VARIABLE).is_some_and(|set| set == "1");
     let options = |arch: &Arch| -> Vec<Options> {
         let of = |package: &Package| {
             let (arch, package, target_dir) = (arch.clone(), package.clone(), target_dir.to_path_buf());
-            Options { arch, checked: false, package, target_dir }
+            Options { arch, checked: false, lines, package, target_dir }
         };
         packages.iter().map(of).collect()
     };

@@ -69,13 +69,35 @@ const LOCAL: &str = "memory outside of registers";
 /// The text without the directives that map instructions to lines of the source.
 #[cfg(feature = "compile")]
 pub(crate) fn without_lines(text: &str) -> String {
+    without(text, &[LOC, FILE, ".section"])
+}
+
+/// The text with these directives, and without what only a debugger reads.
+#[cfg(feature = "compile")]
+pub(crate) fn with_lines(text: &str) -> String {
+    without(text, &[".section"])
+}
+
+/// The text without these directives, and without the labels of debug information.
+#[cfg(feature = "compile")]
+fn without(text: &str, directives: &[&str]) -> String {
     const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
-    const DIRECTIVES: &[&str] = &[".loc", ".file", ".section"];
-    let of_lines = |line: &str| {
+    let is_left_out = |line: &str| {
         let word = line.split_whitespace().next().unwrap_or_default();
-        DIRECTIVES.contains(&word) || word.ends_with(':') && LABELS.iter().any(|label| word.starts_with(label))
+        directives.contains(&word) || word.ends_with(':') && LABELS.iter().any(|label| word.starts_with(label))
     };
-    text.lines().filter(|line| !of_lines(line)).flat_map(|line| [line, "\n"]).collect()
+    text.lines().filter(|line| !is_left_out(line)).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The directive that maps the next instructions to a line: `.loc 2 55 5`, with the number of a file.
+const LOC: &str = ".loc";
+
+/// The directive that gives a file its number: `.file 2 "/work/lib.rs"`.
+const FILE: &str = ".file";
+
+/// The number of the file in such a directive, and what follows it.
+fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
+    line.trim().strip_prefix(directive)?.trim_start().split_once(' ')
 }
 
 /// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
@@ -92,12 +114,15 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
 
 /// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays
 /// in shared memory that two texts declare alike are declared once: a package has those of the packages that it uses.
+/// The files of line tables are numbered anew, because each text counts its own from 1.
 ///
 /// # Errors
-/// If there is no text, the heads differ, or two texts have a kernel of the same name, or different arrays.
+/// If there is no text, the heads differ, two texts have a kernel of the same name, or different arrays, or a line is of
+/// a file that its text does not name.
 pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
     let mut joined = String::new();
     let (mut first, mut kernels, mut arrays) = (None, BTreeSet::new(), BTreeMap::new());
+    let mut files: Vec<&str> = vec![];
     for text in texts {
         let end = text.find(ADDRESS_SIZE).map(|at| text[at..].find('\n').map_or(text.len(), |line| at + line + 1));
         let (head, rest) = text.split_at(end.context("the PTX has no line `.address_size`")?);
@@ -109,7 +134,21 @@ pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
         for (name, ..) in heads(rest) {
             ensure!(kernels.insert(name), "{name} is in two packages; rename one");
         }
-        for line in rest.split_inclusive('\n') {
+        let mut numbers = HashMap::new();
+        for (number, path) in rest.lines().filter_map(|line| numbered(line, FILE)) {
+            let known = files.iter().position(|known| *known == path);
+            let at = known.unwrap_or_else(|| {
+                files.push(path);
+                files.len() - 1
+            });
+            numbers.insert(number, at + 1);
+        }
+        for line in rest.split_inclusive('\n').filter(|line| numbered(line, FILE).is_none()) {
+            if let Some((number, place)) = numbered(line, LOC) {
+                let number = numbers.get(number).with_context(|| format!("the PTX has lines of no file {number}"))?;
+                joined += &format!("\t{LOC}\t{number} {place}\n");
+                continue;
+            }
             let before = shared_array(line).and_then(|name| Some((name, arrays.insert(name, line.trim())?)));
             if let Some((name, before)) = before {
                 ensure!(before == line.trim(), "{name} is in two packages; rename one");
@@ -119,6 +158,7 @@ pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
         }
     }
     ensure!(first.is_some(), "there is no PTX to join");
+    files.iter().enumerate().for_each(|(i, path)| joined += &format!("\t{FILE}\t{} {path}\n", i + 1));
     Ok(joined)
 }
 

@@ -1,7 +1,8 @@
 //! The kernel in `planted`, compiled as all kernels are: its barrier stays one barrier.
 //!
 //! The compiler's output without the flag that marks functions convergent is recorded beside the check that finds the
-//! copy (`src/convergence/planted.ll`); this test shows that the flag works with the installed compiler.
+//! copy (`src/convergence/planted.ll`); this test shows that the flag works with the installed compiler. The kernel is
+//! also compiled with the lines of its source.
 
 use rungs_ptx::{Arch, Options, Package, Toolchain, build};
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::process::Command;
 use std::{env, fs};
 
 #[test]
-fn a_barrier_in_a_function_stays_one_barrier() {
+fn a_barrier_in_a_function_stays_one_barrier_and_its_lines_are_known() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (from, to) = (folder.join("tests/planted"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("planted"));
     // Away from the sources, because its Cargo.lock is made here: from the workspace's, so that no network is needed.
@@ -25,7 +26,7 @@ fn a_barrier_in_a_function_stays_one_barrier() {
     let toolchain = Toolchain::find(folder).expect("`cargo xtask setup` installs it");
     let package = Package::at(&to).unwrap();
     let arch: Arch = "sm_80".parse().unwrap();
-    let options = Options { arch, checked: false, target_dir: to.join("target"), package };
+    let options = Options { arch, checked: false, lines: false, target_dir: to.join("target"), package };
     let built = build(&toolchain, &options).unwrap();
     assert_eq!(built.text.matches("bar.sync").count(), 1, "{}", built.text);
     assert!(built.text.contains(".entry planted("), "{}", built.text);
@@ -37,5 +38,21 @@ fn a_barrier_in_a_function_stays_one_barrier() {
     let assembly = || entries().find(|entry| entry.path().extension().is_some_and(|end| end == "s")).unwrap();
     let written = || assembly().metadata().unwrap().modified().unwrap();
     let first = written();
-    assert_eq!((build(&toolchain, &options).unwrap().text, written()), (built.text, first));
+    assert_eq!((build(&toolchain, &options).unwrap().text, written()), (built.text.clone(), first));
+
+    // Lines are of the same compilation, and of the same code.
+    let with = build(&toolchain, &Options { lines: true, ..options }).unwrap().text;
+    assert_eq!(written(), first);
+    let is_of_lines = |line: &&str| [".loc", ".file"].iter().any(|word| line.trim().starts_with(word));
+    let code: String = with.lines().filter(|line| !is_of_lines(line)).flat_map(|line| [line, "\n"]).collect();
+    assert_eq!(code, built.text);
+    let source = fs::canonicalize(to.join("src/lib.rs")).unwrap();
+    let file =
+        with.lines().find(|line| line.ends_with(&format!("\"{}\"", source.display()))).expect("the file is named");
+    let number = file.split_whitespace().nth(1).unwrap();
+    let source = fs::read_to_string(source).unwrap();
+    for sum in ["data.get(i) + 1", "data.get(i) + 3"] {
+        let line = 1 + source.lines().position(|line| line.contains(sum)).unwrap();
+        assert!(with.contains(&format!("\t.loc\t{number} {line} ")), "{sum}: {with}");
+    }
 }

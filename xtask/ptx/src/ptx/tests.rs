@@ -167,11 +167,29 @@ fn each_kernel_is_asked_whether_it_waits_for_the_grid_before() {
 }
 
 #[test]
-fn nothing_is_left_of_line_tables() {
-    let lines = TWO_KERNELS.replace("\tret;\n", "$L__tmp12:\n\t.loc\t2 55 5\n\tret;\n$L__func_end0:\n");
-    let text = format!("{lines}\t.section\t.debug_macinfo\t{{\t}}\n\t.file\t2 \"lib.rs\"\n");
-    assert_ne!(text, TWO_KERNELS);
+fn nothing_is_left_of_line_tables_unless_they_are_kept() {
+    let begun = TWO_KERNELS.replace("\tret;\n", "$L__tmp12:\n\t.loc\t2 55 5\n\tret;\n$L__func_end0:\n");
+    let text = format!("{begun}\t.section\t.debug_macinfo\t{{\t}}\n\t.file\t2 \"/w/lib.rs\"");
     assert_eq!(without_lines(&text), TWO_KERNELS);
+    let kept = TWO_KERNELS.replace("\tret;\n", "\t.loc\t2 55 5\n\tret;\n") + "\t.file\t2 \"/w/lib.rs\"\n";
+    assert_eq!(with_lines(&text), kept);
+}
+
+#[test]
+fn joined_line_tables_name_the_files_that_they_named() {
+    let with = |kernel: &str, locs: &str, files: &str| {
+        one_kernel(kernel, &format!("TILE_{kernel}")).replace("\tret;\n", &format!("{locs}\tret;\n")) + files
+    };
+    let a = with("a", "\t.loc\t1 5 9\n\t.loc\t2 6 1\n", "\t.file\t1 \"/w/a.rs\"\n\t.file\t2 \"/w/both.rs\"\n");
+    let b = with("b", "\t.loc\t1 7 1\n\t.loc\t2 8 2\n", "\t.file\t1 \"/w/both.rs\"\n\t.file\t2 \"/w/b c.rs\"\n");
+    assert_eq!(join([&*a].into_iter()).unwrap(), a);
+    let joined = join([&*a, &*b].into_iter()).unwrap();
+    let lines: Vec<_> = joined.lines().filter(|line| line.contains(LOC) || line.contains(FILE)).collect();
+    let locs = ["\t.loc\t1 5 9", "\t.loc\t2 6 1", "\t.loc\t2 7 1", "\t.loc\t3 8 2"];
+    let files = ["\t.file\t1 \"/w/a.rs\"", "\t.file\t2 \"/w/both.rs\"", "\t.file\t3 \"/w/b c.rs\""];
+    assert_eq!(lines, [&locs[..], &files].concat());
+    let unnamed = join([&*a.replace("\t.file\t2", "\t.file\t3")].into_iter()).unwrap_err().to_string();
+    assert!(unnamed.contains("lines of no file 2"), "{unnamed}");
 }
 
 #[test]
