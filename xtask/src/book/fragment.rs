@@ -204,9 +204,11 @@ impl Program {
 fn costliest(instruction: &str, json: &str) -> Result<String> {
     let places = explained(json)?.into_iter().flat_map(|kernel| kernel.lines);
     let places = places.filter(|place| place.instruction == instruction);
-    // The first of those that cost as much.
-    let cost = |place: &Place| place.worst.as_ref().map_or(0, |worst| worst.cost);
-    let place = places.reduce(|a, b| if cost(&b) > cost(&a) { b } else { a });
+    // Of those that cost as much the one with the most lanes, and of those the first.
+    let rank = |place: &Place| {
+        place.worst.as_ref().map_or((0, 0), |worst| (worst.cost, worst.addresses.iter().flatten().count()))
+    };
+    let place = places.reduce(|a, b| if rank(&b) > rank(&a) { b } else { a });
     let place = place.with_context(|| format!("the rung has no {instruction}"))?;
     Ok(format!("-{}-{}-{}.svg", place.line, place.column, instruction.replace(' ', "-")))
 }
@@ -354,6 +356,8 @@ struct Place {
 #[derive(Deserialize)]
 struct Worst {
     cost: u32,
+    /// That of each lane that takes part.
+    addresses: Vec<Option<u64>>,
 }
 
 /// The kernels of `rungs explain --stats --format json`.
@@ -456,9 +460,10 @@ mod tests {
 
     const COUNTED: &str = r#"{"rungs":[{"counters":{"n":8,"kernels":[{"name":"k","launches":1,"bytes_in":32,
         "lanes_per_request":1.5,"lines":[]},{"name":"l","launches":2,"bytes_in":8,"lines":[
-        {"line":3,"column":5,"instruction":"global load","worst":{"cost":4}},
-        {"line":4,"column":7,"instruction":"global load","worst":{"cost":32}},
-        {"line":6,"column":7,"instruction":"global load","worst":{"cost":32}},
+        {"line":3,"column":5,"instruction":"global load","worst":{"cost":4,"addresses":[0,4,8,null]}},
+        {"line":9,"column":2,"instruction":"global load","worst":{"cost":32,"addresses":[0,null,null,null]}},
+        {"line":4,"column":7,"instruction":"global load","worst":{"cost":32,"addresses":[0,32,null,null]}},
+        {"line":6,"column":7,"instruction":"global load","worst":{"cost":32,"addresses":[null,0,32,null]}},
         {"line":5,"column":9,"instruction":"barrier"}]}]}}]}"#;
 
     #[test]

@@ -193,7 +193,8 @@ impl Inner {
             let what = sites.list[index(site)].1;
             let tally = &mut tallies[index(site)];
             let cost = count(&mut tally.counts, what, mask, addresses);
-            if cost > tally.cost || tally.worst.is_none() {
+            let lanes = tally.worst.as_ref().map(Request::active);
+            if lanes.is_none_or(|lanes| (cost, mask.count_ones()) > (tally.cost, lanes)) {
                 let lane = |i: usize| (mask >> i & 1 == 1).then_some(addresses[i]);
                 tally.cost = cost;
                 tally.worst = Some(Request { block: *block, warp: warp as u32, lanes: std::array::from_fn(lane) });

@@ -40,7 +40,7 @@ pub struct Line {
     pub counts: Counts,
     /// Sectors, wavefronts, or turns of atomic operations, of the costliest request.
     pub cost: u32,
-    /// The costliest request; the first of several.
+    /// The costliest request; of several the one with the most lanes, and of those the first.
     pub worst: Option<Request>,
 }
 
@@ -53,6 +53,13 @@ pub struct Request {
     pub warp: u32,
     /// The address of each lane that takes part; in shared memory from the start of the block's.
     pub lanes: [Option<u64>; 32],
+}
+
+impl Request {
+    /// The lanes that take part.
+    pub fn active(&self) -> u32 {
+        self.lanes.iter().flatten().count() as u32
+    }
 }
 
 /// What an instruction of a warp does.
@@ -207,8 +214,9 @@ impl Line {
     /// Adds what another launch, or other blocks, did at the same place.
     fn merge(&mut self, other: Self) {
         self.counts += other.counts;
-        // The first of the costliest requests, whichever thread of the host ran its block.
-        let rank = |line: &Self| line.worst.as_ref().map(|w| (line.cost, u32::MAX - w.block, u32::MAX - w.warp));
+        // The same of the costliest requests, whichever thread of the host ran its block.
+        let first = |request: &Request| (u32::MAX - request.block, u32::MAX - request.warp);
+        let rank = |line: &Self| line.worst.as_ref().map(|worst| (line.cost, worst.active(), first(worst)));
         if rank(&other) > rank(self) {
             (self.cost, self.worst) = (other.cost, other.worst);
         }
