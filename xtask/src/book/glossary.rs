@@ -1,5 +1,5 @@
-//! The glossary: each of its words has an anchor, and a page that uses a word before the chapter that explains it
-//! links the word there.
+//! The glossary: each of its words has an anchor, and every page but the one that explains a word links it there at the
+//! first use.
 
 use super::pages;
 
@@ -54,11 +54,11 @@ impl Glossary {
         text.lines().map(line).collect()
     }
 
-    /// A page's text with a link at the first use of each word that a later page explains.
-    pub fn linked(&self, text: &str, is_later: impl Fn(&str) -> bool) -> String {
+    /// A page's text with a link at the first use of each word whose explaining page is asked for.
+    pub fn linked(&self, text: &str, is_linked: impl Fn(&str) -> bool) -> String {
         let mut text = text.to_string();
         for Word { word, anchor, page } in &self.0 {
-            if !is_later(page) {
+            if !is_linked(page) {
                 continue;
             }
             let prose = prose(&text);
@@ -130,7 +130,7 @@ mod tests {
                         | TMA, box copy | a unit | [9](9.md) |\n| run | keys | [9](9.md) |\n";
 
     #[test]
-    fn words_of_later_pages_are_linked_once() {
+    fn words_of_other_pages_are_linked_once() {
         let glossary = Glossary::new(TEXT);
         let linked = |text: &str| glossary.linked(text, |page| page != "1.md");
         assert_eq!(
