@@ -44,6 +44,23 @@ fn strided<T: simt::Scalar>(data: Global<T>, stride: u32, offset: u32) {
     data.get(thread::thread_idx_x() * stride + offset);
 }
 
+/// A request of one sector in each block: of one lane in the first, of three lanes in the others.
+#[kernel]
+fn few_lanes(data: Global<u32>) {
+    let lanes = if thread::block_idx_x() == 0 { 1 } else { 3 };
+    if thread::thread_idx_x() < lanes {
+        data.get(thread::thread_idx_x());
+    }
+}
+
+#[test]
+fn of_requests_that_cost_as_much_the_one_with_the_most_lanes_is_kept() {
+    let s = run(few_lanes, Geometry::linear(3, 32), 32, |data| (data,));
+    let line = lines(&s, Instruction::GlobalLoad)[0];
+    let worst = line.worst.as_ref().unwrap();
+    assert_eq!((line.cost, worst.block, worst.active()), (1, 1, 3));
+}
+
 #[kernel]
 fn packs(data: Global<u32>, stride: u32) {
     data.get_pack(thread::thread_idx_x() * stride);
