@@ -10,9 +10,10 @@ mod known;
 mod rounds;
 mod uniform;
 
-use crate::ptx::{compiler, heads};
-use crate::rust_cuda;
-use known::Why;
+use crate::Arch;
+use crate::ptx::{compiler, heads, target};
+use crate::rust_cuda::{self, Llvm};
+use known::{List, Why};
 use std::collections::BTreeMap;
 
 /// A kind of instruction whose number says whether a compiler copied it, merged two of it, or lost one; and how its
@@ -65,15 +66,22 @@ const WARP_REDUCTIONS: &str = "warp reductions";
 const CLOCKS: &str = "clocks";
 const CLOCK_REGISTERS: &[&str] = &["%clock", "%globaltimer"];
 
+/// What is known of a finished text, if it is by rust-cuda: of the LLVM that compiles for its architecture.
+fn list(text: &str) -> Option<&'static List> {
+    let arch = || target(text)?.parse::<Arch>().ok();
+    (compiler(text) == Some(rust_cuda::COMPILER)).then(arch)?.map(|arch| known::of(Llvm::of(&arch)))
+}
+
 /// The bytes of local memory per thread that a kernel may need in a finished text, beyond what it declares: those that
 /// are known of rust-cuda's.
 pub fn spills(text: &str, kernel: &str) -> u32 {
-    if compiler(text) == Some(rust_cuda::COMPILER) { known::spills(kernel) } else { 0 }
+    list(text).map_or(0, |list| list.spills(kernel))
 }
 
 /// The names in the lists of known differences that are none of these kernels'.
 pub fn stale(kernels: &[&str]) -> Vec<&'static str> {
-    known::names().filter(|name| !kernels.iter().any(|kernel| known::is_of(name, kernel))).collect()
+    let names = [Llvm::Seven, Llvm::Nineteen].into_iter().flat_map(|llvm| known::of(llvm).names());
+    names.filter(|name| !kernels.iter().any(|kernel| known::is_of(name, kernel))).collect()
 }
 
 /// How often a kernel has instructions of each kind.
@@ -150,9 +158,11 @@ fn differences_of(
     let in_order = |pair: [_; 2]| if one.is_rust_cuda() { [pair[1], pair[0]] } else { pair };
     let (by_one, by_other) = (&one.compiler, &other.compiler);
     let counts @ [a, b] = [one.count(mine, kind, other), other.count(theirs, kind, one)];
-    let known = known::why(name, kind, in_order(counts));
+    let list = one.list.or(other.list);
+    let known = list.and_then(|list| list.why(name, kind, in_order(counts)));
     let bodies = if one.is_rust_cuda() { [theirs.body, mine.body] } else { [mine.body, theirs.body] };
-    let are_rounds = || FILLS.contains(&kind) && known::rounds(name).is_some_and(|n| rounds::explain(n, bodies, kind));
+    let known_rounds = || list.filter(|_| FILLS.contains(&kind))?.rounds(name);
+    let are_rounds = || known_rounds().is_some_and(|n| rounds::explain(n, bodies, kind));
     if a != b && known.is_none() && !are_rounds() {
         wrong.push(format!("{name}: {a} {kind} by {by_one}, {b} by {by_other}"));
     }
@@ -180,6 +190,8 @@ fn differences_of(
 /// The kernels of one compiler.
 struct Road<'a> {
     compiler: String,
+    /// What is known of it.
+    list: Option<&'static List>,
     kernels: BTreeMap<String, Kernel<'a>>,
 }
 
@@ -193,7 +205,8 @@ impl<'a> Road<'a> {
     fn new(text: &'a str) -> Self {
         let compiler = compiler(text).unwrap_or("an unnamed compiler").to_string();
         let kernel = |body| Kernel { body, counts: counts_of(body), arms: arms::arms(body, kind_of) };
-        Self { compiler, kernels: bodies(text).into_iter().map(|(name, body)| (name.into(), kernel(body))).collect() }
+        let kernels = bodies(text).into_iter().map(|(name, body)| (name.into(), kernel(body))).collect();
+        Self { compiler, list: list(text), kernels }
     }
 
     fn is_rust_cuda(&self) -> bool {

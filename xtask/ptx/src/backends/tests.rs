@@ -108,7 +108,7 @@ fn a_meeting_on_both_arms_of_a_branch_is_a_difference() {
 #[test]
 fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
     let name = "radix_either_one_block";
-    assert_eq!(known::why(name, "votes", [97, 98]), Some(Why::OnBothArms));
+    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [97, 98]), Some(Why::OnBothArms));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
     let rustc = by(RUSTC, &vote.repeat(97));
@@ -126,7 +126,7 @@ fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
 #[test]
 fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
     let name = "product_half_hopper_nn_bf16";
-    assert_eq!(known::why(name, "votes", [2, 2]), Some(Why::InARow));
+    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [2, 2]), Some(Why::InARow));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
     let row = format!("{vote}\n@%p9 bra $END;\n{vote}\n$END:");
@@ -145,8 +145,8 @@ fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
 #[test]
 fn rounds_of_a_ring_s_loop_are_known_by_the_kernel() {
     let name = "product_half_hopper_small_nn_bf16";
-    assert_eq!(known::rounds(name), Some([3, 1]));
-    assert_eq!(known::rounds("product_half_hopper_nn_bf16"), None);
+    assert_eq!(known::of(Llvm::Seven).rounds(name), Some([3, 1]));
+    assert_eq!(known::of(Llvm::Seven).rounds("product_half_hopper_nn_bf16"), None);
     let round = "mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r1], %r2;\n\
                  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], %r3;\n\
                  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1], %r5, [%r1];\n";
@@ -169,7 +169,9 @@ fn rounds_of_a_ring_s_loop_are_known_by_the_kernel() {
 
 #[test]
 fn a_known_name_without_a_kernel_is_stale() {
-    let mut kernels: Vec<_> = known::names().map(|name| name.trim_end_matches('*')).collect();
+    let lists = [Llvm::Seven, Llvm::Nineteen].map(known::of);
+    let mut kernels: Vec<_> =
+        lists.iter().flat_map(|list| list.names()).map(|name| name.trim_end_matches('*')).collect();
     assert_eq!(stale(&kernels), [""; 0]);
     kernels.retain(|kernel| *kernel != "bubble_ring" && !kernel.starts_with("product_tensor_registers_"));
     assert_eq!(stale(&kernels), ["bubble_ring", "product_tensor_registers_*"]);
@@ -178,10 +180,10 @@ fn a_known_name_without_a_kernel_is_stale() {
 #[test]
 fn a_known_difference_is_none_until_its_counts_change() {
     let (kernel, kind) = ("bubble_shared_block", "block barriers");
-    assert_eq!(known::why(kernel, kind, [2, 10]), Some(Why::Unrolled));
-    assert_eq!(known::why(kernel, kind, [10, 2]), None);
-    assert_eq!(known::why(kernel, "votes", [2, 10]), None);
-    assert_eq!(known::why("bubble", kind, [2, 10]), None);
+    assert_eq!(known::of(Llvm::Seven).why(kernel, kind, [2, 10]), Some(Why::Unrolled));
+    assert_eq!(known::of(Llvm::Seven).why(kernel, kind, [10, 2]), None);
+    assert_eq!(known::of(Llvm::Seven).why(kernel, "votes", [2, 10]), None);
+    assert_eq!(known::of(Llvm::Seven).why("bubble", kind, [2, 10]), None);
 }
 
 #[test]
