@@ -8,8 +8,8 @@ use crate::rust_cuda::Llvm;
 /// Why two compilers leave an instruction in different numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// One of them unrolls the loop around it: the copies follow each other. The comparison makes sure that they are on
-    /// as many arms of branches as the other's.
+    /// One of them unrolls the loop around it, or has a round of it apart: the copies follow each other. The comparison
+    /// makes sure that the other has a loop with one, and that they are on as many arms of branches as the other's.
     Unrolled,
     /// One of them has it on both arms of a branch. Each thread passes one of the copies, and does not meet threads
     /// that pass the other: the comparison makes sure that all threads of a block take the same arm, if threads meet
@@ -18,6 +18,9 @@ pub enum Why {
     /// Both have as many as the source, where a branch in a loop has one on each arm. rust-cuda makes two loops of this
     /// one, the second behind the first, so that its copies follow each other: none of them is new.
     InARow,
+    /// The source has it on one arm more, which is by a value that all threads of a block have. No thread takes that
+    /// arm: the default backend removes it, and rust-cuda does not see that it may.
+    DeadArm,
 }
 
 /// Kernels (as [`has`] reads them) and a kind; the counts by the default backend and by rust-cuda; the reason.
