@@ -10,9 +10,10 @@ mod known;
 mod rounds;
 mod uniform;
 
-use crate::ptx::{compiler, heads};
-use crate::rust_cuda;
-use known::Why;
+use crate::Arch;
+use crate::ptx::{compiler, heads, target};
+use crate::rust_cuda::{self, Llvm};
+use known::{List, Why};
 use std::collections::BTreeMap;
 
 /// A kind of instruction whose number says whether a compiler copied it, merged two of it, or lost one; and how its
@@ -61,19 +62,29 @@ const COPIES: &str = "asynchronous copies";
 const PRODUCTS: &str = "matrix products";
 const GROUP_PRODUCTS: &str = "products by four warps";
 const WARP_REDUCTIONS: &str = "warp reductions";
+/// A product of `f64` is this many instructions, of this shape, with one barrier of the warp in front by rust-cuda.
+const EIGHT: u32 = 8;
+const OF_EIGHT: &str = "mma.sync.aligned.m8n8k4.";
 /// Reads of registers that count time: found by the register, because the instruction is a `mov`.
 const CLOCKS: &str = "clocks";
 const CLOCK_REGISTERS: &[&str] = &["%clock", "%globaltimer"];
 
+/// What is known of a finished text, if it is by rust-cuda: of the LLVM that compiles for its architecture.
+fn list(text: &str) -> Option<&'static List> {
+    let arch = || target(text)?.parse::<Arch>().ok();
+    (compiler(text) == Some(rust_cuda::COMPILER)).then(arch)?.map(|arch| known::of(Llvm::of(&arch)))
+}
+
 /// The bytes of local memory per thread that a kernel may need in a finished text, beyond what it declares: those that
 /// are known of rust-cuda's.
 pub fn spills(text: &str, kernel: &str) -> u32 {
-    if compiler(text) == Some(rust_cuda::COMPILER) { known::spills(kernel) } else { 0 }
+    list(text).map_or(0, |list| list.spills(kernel))
 }
 
 /// The names in the lists of known differences that are none of these kernels'.
 pub fn stale(kernels: &[&str]) -> Vec<&'static str> {
-    known::names().filter(|name| !kernels.iter().any(|kernel| known::is_of(name, kernel))).collect()
+    let names = [Llvm::Seven, Llvm::Nineteen].into_iter().flat_map(|llvm| known::of(llvm).names());
+    names.filter(|name| !kernels.iter().any(|kernel| known::is_of(name, kernel))).collect()
 }
 
 /// How often a kernel has instructions of each kind.
@@ -122,7 +133,8 @@ fn kind_of(code: &str) -> Option<&'static str> {
 }
 
 /// The differences between the PTX of two compilers from one source, kernel by kernel. That of rust-cuda is expected to
-/// have one more barrier of the warp in front of each reduction and each product of matrices (`simt/src/rust_cuda`).
+/// have one more barrier of the warp in front of each reduction and each product of matrices (`simt/src/rust_cuda`): one
+/// for the instructions of a product of `f64`.
 pub fn differences(one: &str, other: &str) -> Vec<String> {
     let (one, other) = (Road::new(one), Road::new(other));
     let mut wrong = vec![];
@@ -150,18 +162,30 @@ fn differences_of(
     let in_order = |pair: [_; 2]| if one.is_rust_cuda() { [pair[1], pair[0]] } else { pair };
     let (by_one, by_other) = (&one.compiler, &other.compiler);
     let counts @ [a, b] = [one.count(mine, kind, other), other.count(theirs, kind, one)];
-    let known = known::why(name, kind, in_order(counts));
+    let list = one.list.or(other.list);
+    let known = list.and_then(|list| list.why(name, kind, in_order(counts)));
     let bodies = if one.is_rust_cuda() { [theirs.body, mine.body] } else { [mine.body, theirs.body] };
-    let are_rounds = || FILLS.contains(&kind) && known::rounds(name).is_some_and(|n| rounds::explain(n, bodies, kind));
+    let known_rounds = || list.filter(|_| FILLS.contains(&kind))?.rounds(name);
+    let are_rounds = || known_rounds().is_some_and(|n| rounds::explain(n, bodies, kind));
     if a != b && known.is_none() && !are_rounds() {
         wrong.push(format!("{name}: {a} {kind} by {by_one}, {b} by {by_other}"));
+    }
+    if known == Some(Why::Unrolled) {
+        let (fewer, by) = if a < b { (mine, by_one) } else { (theirs, by_other) };
+        // The added barriers of the warp are where these are.
+        let with_added = [kind, WARP_REDUCTIONS, PRODUCTS];
+        let kinds = if kind == WARP_BARRIERS { &with_added[..] } else { &with_added[..1] };
+        if !arms::in_loop(fewer.body, kinds, kind_of) {
+            wrong.push(format!("{name}: {kind} in no loop by {by}, which has fewer of them"));
+        }
     }
     let is_added = kind == WARP_BARRIERS && one.is_rust_cuda() != other.is_rust_cuda();
     let arms @ [a, b] = [mine, theirs].map(|kernel| kernel.arms.get(kind).copied().unwrap_or(0));
     let may_differ = match known {
         Some(Why::OnBothArms) => true,
-        Some(Why::Unrolled) => false,
+        Some(Why::Unrolled) => is_added,
         Some(Why::InARow) => in_order(arms)[0] > in_order(arms)[1],
+        Some(Why::DeadArm) => in_order(arms)[0] < in_order(arms)[1],
         None => !MEETINGS.contains(&kind) || is_added,
     };
     if a != b && !may_differ {
@@ -180,6 +204,8 @@ fn differences_of(
 /// The kernels of one compiler.
 struct Road<'a> {
     compiler: String,
+    /// What is known of it.
+    list: Option<&'static List>,
     kernels: BTreeMap<String, Kernel<'a>>,
 }
 
@@ -187,13 +213,23 @@ struct Kernel<'a> {
     body: &'a str,
     counts: Counts,
     arms: Counts,
+    /// Matrix products that follow another one behind the same barrier of the warp.
+    follow: u32,
 }
 
 impl<'a> Road<'a> {
     fn new(text: &'a str) -> Self {
         let compiler = compiler(text).unwrap_or("an unnamed compiler").to_string();
-        let kernel = |body| Kernel { body, counts: counts_of(body), arms: arms::arms(body, kind_of) };
-        Self { compiler, kernels: bodies(text).into_iter().map(|(name, body)| (name.into(), kernel(body))).collect() }
+        let follow = |body| {
+            let products = statements(body)
+                .filter(|statement| code_of(statement).next().is_some_and(|name| name.starts_with(OF_EIGHT)));
+            let products = products.count() as u32;
+            products - products / EIGHT
+        };
+        let kernel =
+            |body| Kernel { body, counts: counts_of(body), arms: arms::arms(body, kind_of), follow: follow(body) };
+        let kernels = bodies(text).into_iter().map(|(name, body)| (name.into(), kernel(body))).collect();
+        Self { compiler, list: list(text), kernels }
     }
 
     fn is_rust_cuda(&self) -> bool {
@@ -204,7 +240,7 @@ impl<'a> Road<'a> {
     fn count(&self, kernel: &Kernel, kind: &str, other: &Self) -> u32 {
         let count = |kind: &str| kernel.counts.get(kind).copied().unwrap_or(0);
         let added = kind == WARP_BARRIERS && other.is_rust_cuda() && !self.is_rust_cuda();
-        count(kind) + if added { count(WARP_REDUCTIONS) + count(PRODUCTS) } else { 0 }
+        count(kind) + if added { count(WARP_REDUCTIONS) + count(PRODUCTS) - kernel.follow } else { 0 }
     }
 }
 

@@ -7,7 +7,7 @@
 //! leaves that number as it was.
 
 use petgraph::Direction;
-use petgraph::algo::maximum_matching;
+use petgraph::algo::{maximum_matching, tarjan_scc};
 use petgraph::graph::{DiGraph, NodeIndex, UnGraph};
 use petgraph::visit::{Dfs, DfsEvent, depth_first_search};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -74,9 +74,17 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c))
 }
 
-/// The ways through the pieces, without those that begin another round of a loop. Instead, the end of a round leads to
-/// what comes after the loop.
-pub(super) fn forward(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGraph<(), ()> {
+/// Whether a loop of the kernel has an instruction of one of these kinds.
+pub fn in_loop(body: &str, kinds: &[&str], kind_of: impl Fn(&str) -> Option<&'static str>) -> bool {
+    let (pieces, labels) = pieces(body, kind_of);
+    let graph = ways(&pieces, &labels);
+    let is_loop = |nodes: &[NodeIndex]| nodes.len() > 1 || graph.contains_edge(nodes[0], nodes[0]);
+    let has = |node: &NodeIndex| kinds.iter().any(|kind| pieces[node.index()].kinds.contains(kind));
+    tarjan_scc(&graph).iter().any(|nodes| is_loop(nodes) && nodes.iter().any(has))
+}
+
+/// The ways from each piece to the next ones.
+fn ways(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGraph<(), ()> {
     let mut graph = DiGraph::new();
     let nodes: Vec<_> = pieces.iter().map(|_| graph.add_node(())).collect();
     for (i, piece) in pieces.iter().enumerate() {
@@ -86,8 +94,15 @@ pub(super) fn forward(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGr
             graph.add_edge(nodes[i], nodes[to], ());
         }
     }
+    graph
+}
+
+/// The ways through the pieces, without those that begin another round of a loop. Instead, the end of a round leads to
+/// what comes after the loop.
+pub(super) fn forward(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGraph<(), ()> {
+    let mut graph = ways(pieces, labels);
     let mut back = HashSet::new();
-    depth_first_search(&graph, nodes.first().copied(), |event| {
+    depth_first_search(&graph, graph.node_indices().next(), |event| {
         if let DfsEvent::BackEdge(from, to) = event {
             back.insert((from, to));
         }
@@ -166,5 +181,13 @@ mod tests {
         let arms = "$L:\n @%p1 bra $A;\n @%p2 bra $B;\n bar.sync 0; bar.sync 0;\n bra $D;\n$A:\n bar.sync 0;\n \
                     bra.uni $D;\n$B:\n bar.sync 0;\n$D:\n @%p3 bra $L;\n ret;";
         assert_eq!(of(arms), 3);
+    }
+    #[test]
+    fn a_loop_is_one_of_any_number_of_pieces() {
+        let in_loop =
+            |body: &str| super::in_loop(body, &["barriers"], |code| code.contains("bar.sync").then_some("barriers"));
+        assert!(in_loop("$A:\n bar.sync 0;\n @%p1 bra $A;\n ret;"));
+        assert!(in_loop("$A:\n @%p1 bra $B;\n bar.sync 0;\n bra.uni $A;\n$B:\n ret;"));
+        assert!(!in_loop("bar.sync 0;\n$A:\n add.u32 %r1, %r1, 1;\n @%p1 bra $A;\n bar.sync 0;\n ret;"));
     }
 }

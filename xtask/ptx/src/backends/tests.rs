@@ -108,7 +108,7 @@ fn a_meeting_on_both_arms_of_a_branch_is_a_difference() {
 #[test]
 fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
     let name = "radix_either_one_block";
-    assert_eq!(known::why(name, "votes", [97, 98]), Some(Why::OnBothArms));
+    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [97, 98]), Some(Why::OnBothArms));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
     let rustc = by(RUSTC, &vote.repeat(97));
@@ -126,7 +126,7 @@ fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
 #[test]
 fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
     let name = "product_half_hopper_nn_bf16";
-    assert_eq!(known::why(name, "votes", [2, 2]), Some(Why::InARow));
+    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [2, 2]), Some(Why::InARow));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
     let row = format!("{vote}\n@%p9 bra $END;\n{vote}\n$END:");
@@ -145,8 +145,8 @@ fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
 #[test]
 fn rounds_of_a_ring_s_loop_are_known_by_the_kernel() {
     let name = "product_half_hopper_small_nn_bf16";
-    assert_eq!(known::rounds(name), Some([3, 1]));
-    assert_eq!(known::rounds("product_half_hopper_nn_bf16"), None);
+    assert_eq!(known::of(Llvm::Seven).rounds(name), Some([3, 1]));
+    assert_eq!(known::of(Llvm::Seven).rounds("product_half_hopper_nn_bf16"), None);
     let round = "mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r1], %r2;\n\
                  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], %r3;\n\
                  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1], %r5, [%r1];\n";
@@ -167,21 +167,68 @@ fn rounds_of_a_ring_s_loop_are_known_by_the_kernel() {
     assert_eq!(wrong, [format!("{name}: 3 asynchronous copies by {rustc}, 2 by {rust_cuda}")]);
 }
 
+/// More copies are those of a loop only if the other compiler has one.
+#[test]
+fn an_unrolled_loop_is_one_by_the_other_compiler() {
+    let (name, barrier) = ("bubble_shared_block", "bar.sync \t0;");
+    let named = |text: &str, code: &str| with(text, barrier, code).replace("meets", name);
+    let unrolled = named(&RUST_CUDA, &barrier.repeat(9));
+    let in_loop = named(RUSTC, &format!("$LOOP:\n{barrier}\n@%p9 bra $LOOP;"));
+    assert_eq!(differences(&in_loop, &unrolled), [""; 0]);
+    let rustc = compiler(RUSTC).unwrap();
+    let in_no_loop = format!("{name}: block barriers in no loop by {rustc}, which has fewer of them");
+    assert_eq!(differences(&named(RUSTC, barrier), &unrolled), [in_no_loop]);
+}
+
+/// The last of three calls is on an arm that no thread takes.
+#[test]
+fn an_arm_that_one_compiler_removed_is_known_by_its_counts() {
+    let name = "segmented_sort_by_length_sort_u64";
+    assert_eq!(known::of(Llvm::Nineteen).why(name, "shuffles", [320, 384]), Some(Why::DeadArm));
+    let shuffle = "shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;\n";
+    let barrier = "bar.sync \t0;";
+    let for_19 = RUST_CUDA.replace(".target sm_80", ".target sm_100");
+    let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
+    let arms = |n: usize| {
+        let begin = shuffle.repeat(320);
+        format!("@%p9 bra $ARM;\n{begin}bra.uni $END;\n$ARM:\n{}$END:", shuffle.repeat(n))
+    };
+    let rustc = by(RUSTC, &shuffle.repeat(320));
+    assert_eq!(differences(&rustc, &by(&for_19, &arms(64))), [""; 0]);
+    assert_eq!(differences(&rustc, &by(&for_19, &arms(65))).len(), 2);
+    // LLVM 7 has none such.
+    assert_eq!(differences(&rustc, &by(&RUST_CUDA, &arms(64))).len(), 2);
+}
+
+#[test]
+fn a_product_of_f64_has_one_barrier_of_the_warp() {
+    let barrier = "bar.sync \t0;";
+    let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n"));
+    let product = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd3}, {%fd4}, {%fd1, %fd2};\n";
+    let rustc = by(RUSTC, &product.repeat(16));
+    let with_barriers = |n: usize| by(&RUST_CUDA, &("bar.warp.sync -1;\n".repeat(n) + &product.repeat(16)));
+    assert_eq!(differences(&rustc, &with_barriers(2)), [""; 0]);
+    assert_eq!(differences(&rustc, &with_barriers(16)).len(), 1);
+}
+
 #[test]
 fn a_known_name_without_a_kernel_is_stale() {
-    let mut kernels: Vec<_> = known::names().map(|name| name.trim_end_matches('*')).collect();
+    let lists = [Llvm::Seven, Llvm::Nineteen].map(known::of);
+    let mut kernels: Vec<_> =
+        lists.iter().flat_map(|list| list.names()).map(|name| name.trim_end_matches('*')).collect();
     assert_eq!(stale(&kernels), [""; 0]);
     kernels.retain(|kernel| *kernel != "bubble_ring" && !kernel.starts_with("product_tensor_registers_"));
-    assert_eq!(stale(&kernels), ["bubble_ring", "product_tensor_registers_*"]);
+    // Both lists have the first.
+    assert_eq!(stale(&kernels), ["bubble_ring", "product_tensor_registers_*", "bubble_ring"]);
 }
 
 #[test]
 fn a_known_difference_is_none_until_its_counts_change() {
     let (kernel, kind) = ("bubble_shared_block", "block barriers");
-    assert_eq!(known::why(kernel, kind, [2, 10]), Some(Why::Unrolled));
-    assert_eq!(known::why(kernel, kind, [10, 2]), None);
-    assert_eq!(known::why(kernel, "votes", [2, 10]), None);
-    assert_eq!(known::why("bubble", kind, [2, 10]), None);
+    assert_eq!(known::of(Llvm::Seven).why(kernel, kind, [2, 10]), Some(Why::Unrolled));
+    assert_eq!(known::of(Llvm::Seven).why(kernel, kind, [10, 2]), None);
+    assert_eq!(known::of(Llvm::Seven).why(kernel, "votes", [2, 10]), None);
+    assert_eq!(known::of(Llvm::Seven).why("bubble", kind, [2, 10]), None);
 }
 
 #[test]
