@@ -15,6 +15,7 @@ pub fn fence(order: Order, scope: Scope) {
 /// later of two sees what came before the earlier. Store buffering (each of two threads writes its flag and then reads
 /// the other's) needs it; it costs more than [`fence`].
 #[inline(always)]
+#[track_caller]
 pub fn fence_sc(scope: Scope) {
     Backend::fence_sc(scope)
 }

@@ -219,6 +219,7 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     #[track_caller]
     fn fence(order: Order, scope: Scope);
+    #[track_caller]
     fn fence_sc(scope: Scope);
 
     #[track_caller]

@@ -172,4 +172,12 @@ mod tests {
         }
         assert_eq!(init(), started, "cuInit leads to the driver, or nowhere, each time");
     }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_address_leads_to_the_file_that_is_loaded_there() {
+        let program = std::env::current_exe().unwrap();
+        assert_eq!(file_of(open as fn(&[&str]) -> _ as usize).map(Into::into), Some(program));
+        assert_eq!(file_of(0), None);
+    }
 }

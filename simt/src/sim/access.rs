@@ -128,7 +128,7 @@ pub(super) unsafe fn atomic<T: AtomicScalar>(
         here().spin();
     }
     if watchdog::looks() {
-        let (order, scope) = mutant::weakened(order, scope);
+        let (order, scope) = (mutant::weakened(order), mutant::narrowed(scope));
         here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
         // SAFETY: passed on.
         unsafe { look_at_atomic(op, p, space, address, order, scope) }

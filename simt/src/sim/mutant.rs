@@ -30,8 +30,16 @@ pub enum Change {
     LaunchWait,
     /// An atomic access is relaxed.
     Order,
-    /// An atomic access, or a fence, of wider scope is one of the block.
+    /// An atomic access of both orders releases alone.
+    Acquire,
+    /// An atomic access of both orders acquires alone.
+    Release,
+    /// An atomic access, a fence or a wait for an mbarrier of wider scope is one of the block.
     Scope,
+    /// The mask of a warp operation lacks its last lane.
+    Mask,
+    /// The mask of a warp operation names all lanes.
+    WideMask,
 }
 
 impl fmt::Display for Change {
@@ -46,7 +54,11 @@ impl fmt::Display for Change {
             Self::CopyWait => "without the wait for copies",
             Self::LaunchWait => "without the wait for the launch before",
             Self::Order => "relaxed",
+            Self::Acquire => "without its acquire",
+            Self::Release => "without its release",
             Self::Scope => "of the block's scope",
+            Self::Mask => "without the mask's last lane",
+            Self::WideMask => "with the mask of all lanes",
         })
     }
 }
@@ -132,11 +144,35 @@ fn look(mode: Mode, here: Mutant) -> bool {
     mode == Mode::Changing(here)
 }
 
-/// The order and the scope of the atomic access, or the fence, at the caller's place.
+/// The scope of the access, the fence or the wait at the caller's place.
 #[inline]
 #[track_caller]
-pub(super) fn weakened(order: Order, scope: Scope) -> (Order, Scope) {
-    let order = if order != Order::Relaxed && is(Change::Order) { Order::Relaxed } else { order };
-    let scope = if scope != Scope::Block && is(Change::Scope) { Scope::Block } else { scope };
-    (order, scope)
+pub(super) fn narrowed(scope: Scope) -> Scope {
+    if scope != Scope::Block && is(Change::Scope) { Scope::Block } else { scope }
+}
+
+/// The order of the atomic access at the caller's place.
+#[inline]
+#[track_caller]
+pub(super) fn weakened(order: Order) -> Order {
+    match order {
+        Order::Relaxed => order,
+        _ if is(Change::Order) => Order::Relaxed,
+        Order::AcqRel if is(Change::Acquire) => Order::Release,
+        Order::AcqRel if is(Change::Release) => Order::Acquire,
+        _ => order,
+    }
+}
+
+/// The mask of the warp operation at the caller's place.
+#[inline]
+#[track_caller]
+pub(super) fn masked(mask: u32) -> u32 {
+    match mask {
+        0 => mask,
+        _ if is(Change::Mask) => mask & !(1 << mask.ilog2()),
+        u32::MAX => mask,
+        _ if is(Change::WideMask) => u32::MAX,
+        _ => mask,
+    }
 }

@@ -125,28 +125,28 @@ impl Machine for Simulator {
     #[track_caller]
     fn sync_warp(mask: u32) {
         if !mutant::is(Change::WarpBarrier) {
-            collective::barrier(mask);
+            collective::barrier(mutant::masked(mask));
         }
     }
 
     #[track_caller]
     fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
-        collective::shuffle(kind, mask, value, argument)
+        collective::shuffle(kind, mutant::masked(mask), value, argument)
     }
 
     #[track_caller]
     fn ballot(mask: u32, predicate: bool) -> u32 {
-        collective::collective(mask, predicate as u32, 0, collective::ballot)
+        collective::collective(mutant::masked(mask), predicate as u32, 0, collective::ballot)
     }
 
     #[track_caller]
     fn match_any(mask: u32, value: u32) -> u32 {
-        collective::collective(mask, value, 0, collective::match_any)
+        collective::collective(mutant::masked(mask), value, 0, collective::match_any)
     }
 
     #[track_caller]
     fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
-        collective::reduce(reduction, mask, value)
+        collective::reduce(reduction, mutant::masked(mask), value)
     }
 
     fn active_mask() -> u32 {
@@ -329,12 +329,17 @@ impl Machine for Simulator {
         if mutant::is(Change::Fence) {
             return;
         }
-        let (_, scope) = mutant::weakened(Order::Relaxed, scope);
+        let scope = mutant::narrowed(scope);
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         here().judge(|session, state, thread| session.fence(state, thread, order, scope));
     }
 
+    #[track_caller]
     fn fence_sc(scope: Scope) {
+        if mutant::is(Change::Fence) {
+            return;
+        }
+        let scope = mutant::narrowed(scope);
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         here().judge(|session, state, thread| session.fence_sc(state, thread, scope));
     }
@@ -374,7 +379,7 @@ impl Machine for Simulator {
 
     #[track_caller]
     unsafe fn mbarrier_try_wait_cluster(address: u32, parity: u32) -> bool {
-        try_wait(address, parity, true)
+        try_wait(address, parity, !mutant::is(Change::Scope))
     }
 
     #[track_caller]
