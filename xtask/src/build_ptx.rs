@@ -21,7 +21,7 @@ pub struct Args {
     /// Check the bounds of every access on the GPU too
     #[arg(long)]
     checked: bool,
-    /// Keep the lines of the source, for ncu, nsys and compute-sanitizer
+    /// Keep the lines of the source, for ncu and compute-sanitizer
     #[arg(long)]
     line_info: bool,
     /// The Cargo.toml of a package with kernels of your own; it may be anywhere [default: this project's kernels]
