@@ -56,6 +56,41 @@ fn either_maps_signed_keys_and_floats() {
     }
 }
 
+/// Floats of a block: drawn from several distributions, and with values whose differences are no number, infinite, zero
+/// or below the least normal number.
+#[test]
+fn either_sorts_floats_of_a_block() {
+    let unit = |i: u64| (random(i) >> 11) as f64 / (1u64 << 53) as f64;
+    let normal = |i: u64| (0..12).map(|k| unit(12 * i + k)).sum::<f64>() - 6.0;
+    let steep = |i: u64| 1.0 / (unit(i) + 1e-12);
+    let mixed = |values: &'static [f64]| {
+        move |i: u64| if i.is_multiple_of(7) { values[(i / 7) as usize % values.len()] } else { unit(i) }
+    };
+    let kinds: [(&str, Box<dyn Fn(u64) -> f64>); 8] = [
+        ("uniform", Box::new(unit)),
+        ("normal", Box::new(normal)),
+        ("exponential", Box::new(|i| -(unit(i) + 1e-18).ln())),
+        ("reciprocals", Box::new(steep)),
+        ("infinite", Box::new(mixed(&[f64::INFINITY, -0.0, 0.0]))),
+        ("no numbers", Box::new(mixed(&[f64::NAN, f64::NEG_INFINITY, -f64::NAN]))),
+        ("the largest", Box::new(|i| if i.is_multiple_of(2) { f64::MAX } else { -f64::MAX * unit(i) })),
+        ("zeros", Box::new(|i| if random(i).is_multiple_of(2) { 0.0 } else { -0.0 })),
+    ];
+    for (what, float) in kinds {
+        for n in [33, 700, 4096, u64::from(ONE_BLOCK)] {
+            let wide: Vec<u64> = (0..n).map(|i| float(i).to_bits()).collect();
+            let narrow: Vec<u32> = (0..n).map(|i| (float(i) as f32).to_bits()).collect();
+            for order in [FLOAT, FLOAT | DESCENDING] {
+                Sorting { order, ..either() }.check_both(what, &narrow, &wide);
+            }
+        }
+    }
+    // Differences below the least normal number, whose reciprocals are infinite.
+    let wide: Vec<u64> = (0..4096).map(|i| random(i) % 5000).collect();
+    let narrow: Vec<u32> = wide.iter().map(|&k| k as u32).collect();
+    Sorting { order: FLOAT, ..either() }.check_both("subnormal", &narrow, &wide);
+}
+
 /// A machine that counts how often memory is cleared.
 struct Clears(Gpu, Cell<u32>);
 

@@ -1,4 +1,4 @@
-//! A group of 1, 2, 4 or 8 warps of a block sorts keys in registers. Warps exchange keys through shared memory.
+//! A group of warps of a block sorts keys in registers. Warps exchange keys through shared memory.
 
 use super::network::{merge_halves, pick, sort_warp};
 use super::{BLOCK, in_lane_most};
@@ -6,9 +6,14 @@ use rungs_common::keys::Key;
 use simt::warp::{self, FULL, WARP};
 use simt::{Shared, shared, thread, unroll};
 
-/// Bytes of the keys of a warp in shared memory: each lane has a word more, so that lanes meet in no bank.
-const ROW: u32 = WARP * 17 * 8;
-const _: () = assert!(ROW >= WARP * 33 * 4);
+/// Words of a warp in shared memory, if its lanes have `in_lane` keys each: one more, so that lanes meet in no bank.
+pub const fn row(in_lane: u32) -> u32 {
+    WARP * (in_lane + 1)
+}
+
+/// Bytes of that for the most keys of a lane.
+const ROW: u32 = 8 * row(in_lane_most::<u64>() as u32);
+const _: () = assert!(ROW >= 4 * row(in_lane_most::<u32>() as u32));
 
 shared!(
     /// The keys of each warp.
@@ -50,13 +55,27 @@ pub fn load<W: Key, const K: usize>(keys: &mut [W; K], rest: u32, at: impl Fn(u3
 /// the thread's share, counted from its first. All threads of the group make the call; K is at most [`in_lane_most`].
 #[inline(always)]
 #[track_caller]
-pub fn sort_group<W: Key, const K: usize>(mut keys: [W; K], group: Group, store: impl Fn(u32, W)) {
+pub fn sort_group<W: Key, const K: usize>(keys: [W; K], group: Group, store: impl Fn(u32, W)) {
+    let row = |warp: u32| EXCHANGED::view().slice(warp * ROW / 8, ROW / 8).cast::<W>();
+    sort_by(keys, group, K == in_lane_most::<W>(), row, store);
+}
+
+/// [`sort_group`] in other memory: `row` gives [`row`] words for each warp of the block. `several`, a constant: whether
+/// the group may have more than one warp.
+#[inline(always)]
+#[track_caller]
+pub fn sort_by<W: Key, const K: usize>(
+    mut keys: [W; K],
+    group: Group,
+    several: bool,
+    row: impl Fn(u32) -> Shared<W>,
+    store: impl Fn(u32, W),
+) {
     let (lane, warp, warps) = (warp::lane_id(), thread::thread_idx_x() / WARP, group.warps);
     let (number, stride) = (warp % warps, K as u32 + 1);
-    let row = |warp: u32| -> Shared<W> { EXCHANGED::view().slice(warp * ROW / 8, ROW / 8).cast::<W>() };
     let own = row(warp);
     sort_warp(&mut keys, WARP);
-    if K == in_lane_most::<W>() {
+    if several {
         let wait = || thread::barrier(1 + warp / warps, warps * WARP);
         let mut run = 2;
         while run <= warps {

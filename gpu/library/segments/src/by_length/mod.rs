@@ -35,7 +35,7 @@
 //! "Samplesort: a sampling approach to minimal storage tree sorting" (1970). Our own: classes, ties and rooms.
 
 pub mod digits;
-mod group;
+pub mod group;
 pub mod items;
 mod network;
 pub mod short;

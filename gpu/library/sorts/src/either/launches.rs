@@ -11,7 +11,7 @@ use crate::buckets::MAX_KEYS;
 use crate::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
 use crate::from_last::PASSES;
 use crate::learned::launches as learned;
-use crate::msd::{in_block_shared, tile_shared};
+use crate::msd::{in_block_shared, is_float, tile_shared};
 use crate::msd_skewed::launches as msd_skewed;
 use crate::pass::PASS_SHARED;
 use rungs_common::keys::{self, UNSIGNED};

@@ -9,8 +9,9 @@
 //! its time hardly depends on how keys are distributed. Both sorts begin with a count, so one count of all four digits
 //! serves both. Launches whose blocks exit at once are not free either: with three more of them a sort took 5 to 12 µs
 //! longer on an H200. Keys that fit a block are one launch: they are spread over counters as a bucket is, by their top
-//! bits or, floats and keys of which many share a counter, between the least and the greatest key. If many still do,
-//! they are sorted from the last digit in shared memory.
+//! bits or, signed keys, floats and keys of which many share a counter, between the least and the greatest key; floats
+//! by their values, if those spread them better than their bits. If many still share a counter, they are sorted by a
+//! bitonic network, which takes as long for any keys.
 //!
 //! **More keys.** A count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and six of its kernels are replaced. The histogram looks at a sample. If top bits do not spread it,
@@ -31,9 +32,8 @@
 //! chosen.
 //!
 //! **Cost.** 4 bytes per key to count. Then MSD 16 bytes per key: one partition, and the sort of the buckets; or LSD 32
-//! bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one block, 8 bytes per unsigned key;
-//! keys of which many share a counter are read once or twice more, and moved in shared memory once per eight bits in
-//! which they differ.
+//! bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one block, 8 bytes per key; keys of
+//! which many share a counter are read once or twice more.
 //!
 //! For more than [`MOST`] keys seven launches, six with one partition, eight without LSD, whichever way is chosen. MSD
 //! moves the bytes that `msd-skewed` moves; a map takes the keys of a sample, up to 2¹⁹. LSD moves 4 bytes per key to
@@ -87,12 +87,12 @@ pub(crate) mod one_block;
 use super::digits::{BITS, DIGITS};
 use super::msd::{
     Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, ends, in_block_most, move_tile, sort_cleared,
-    sort_in_block, sort_or_give_up,
+    sort_in_block, sort_whole,
 };
 use super::pass::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile};
 use super::steps::block_scan;
 use crowded::sort_crowded;
-use rungs_common::keys::{DESCENDING, FLOAT};
+use rungs_common::keys::{Key as Ordered, UNSIGNED};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, warp};
 
@@ -267,39 +267,29 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block: spread over counters by their top bits; floats, and what
-/// crowds in few counters, between the least and the greatest key; what crowds still, from the last digit.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block: unsigned ones spread over counters by their top bits; others,
+/// and what crowds in few counters, between the least and the greatest key; what crowds still, by comparisons.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,
 ))]
-pub fn radix_either_one_block<W: Key>(keys: Global<W>, order: u32) {
-    let n = keys.len();
+pub fn radix_either_one_block<W: Key + Ordered>(keys: Global<W>, order: u32) {
     grid::let_next_start();
     clear_counters(THREADS);
     grid::wait_for_previous(); // keys
-    if order != rungs_common::keys::UNSIGNED {
-        let mut i = thread::thread_idx_x();
-        while i < n {
-            keys.set(i, keys.get(i).encode(order));
-            i += THREADS;
-        }
-        thread::sync_threads(); // all keys are words before any thread reads those of another
+    let mut outcome = Outcome::Untouched;
+    if order == UNSIGNED {
+        outcome = sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, keys.len(), 0);
     }
-    if !is_float(order) {
-        if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) == Outcome::Sorted {
-            return;
+    if outcome == Outcome::Untouched {
+        if order == UNSIGNED {
+            thread::sync_threads(); // all are done with the counters before they are cleared again
+            clear_counters(THREADS);
         }
+        outcome = sort_whole::<W, Mapped, THREADS>(keys, order);
+    }
+    if outcome != Outcome::Sorted {
         thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted again
-        clear_counters(THREADS);
-    }
-    if sort_or_give_up::<W, Mapped, false, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
-        thread::sync_threads(); // as before
         sort_crowded(keys, order);
     }
-}
-
-/// Whether the keys of an order are floats: their top bits do not spread them.
-const fn is_float(order: u32) -> bool {
-    order & !DESCENDING == FLOAT
 }

@@ -1,7 +1,7 @@
 //! Sorts keys in the shared memory of one block.
 
 use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
-use super::{Key, Mapping};
+use super::{Key, Mapping, is_float};
 use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
@@ -16,6 +16,9 @@ const FULL_ROWS: u32 = 10;
 /// Keys are given up as crowded if this many of 32 neighbours share a word of counters, or if they are not in order
 /// after the second round.
 const CROWD: u32 = 12;
+
+/// The warps whose first keys say whether floats are spread better by their bits or by their values.
+const SAMPLED_WARPS: u32 = 4;
 
 /// Keys that are not given up are merged after this number of rounds, or after the second one if more than one in so
 /// many threads has keys that are not in order.
@@ -59,7 +62,7 @@ pub enum Outcome {
     Sorted,
     /// Too crowded; not moved.
     Untouched,
-    /// Too crowded; in the output, not yet mapped back.
+    /// Too crowded; in the output, not in order and, if their top bits are the same, not mapped back.
     InOutput,
 }
 
@@ -89,15 +92,23 @@ shared!(DIFFER: [u32; 2]);
 pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, shift: u32,
 ) -> Outcome {
-    sort_or_give_up::<W, M, SAME, SAME, THREADS>(input, output, order, start, end, shift)
+    sort_or_give_up::<W, M, SAME, false, THREADS>(input, output, order, start, end, shift)
 }
 
-/// [`sort_in_block`], but with `GIVE_UP` keys that are spread are given up too if a sample is crowded; they are
-/// untouched then.
+/// Sorts at most [`in_block_most`] `keys` where they are, or gives them up if they are crowded. They are spread over
+/// counters between the least and the greatest of them: floats by their bits or their values, whichever make fewer keys
+/// of a sample share a counter.
+#[inline(always)]
+#[track_caller]
+pub fn sort_whole<W: Key, M: Mapping, const THREADS: u32>(keys: Global<W>, order: u32) -> Outcome {
+    sort_or_give_up::<W, M, false, true, THREADS>(keys, keys, order, 0, keys.len(), 0)
+}
+
+/// [`sort_in_block`], or with `WHOLE` [`sort_whole`].
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const GIVE_UP: bool, const THREADS: u32>(
+fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, shift: u32,
 ) -> Outcome {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -123,16 +134,16 @@ pub fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const GIVE_UP: bool
     let mut keys = [W::LARGEST; ITEMS as usize];
     let window = row(input);
     let u = opaque(t);
+    let load = |i: usize| {
+        let key = window.get_streaming(i as u32 * THREADS);
+        if WHOLE { M::encode(key, order) } else { key }
+    };
     if full {
-        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) {
-            keys[i] = window.get_streaming(i as u32 * THREADS);
-        });
+        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) { keys[i] = load(i) });
     } else {
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
-            keys[i] = window.get_streaming(i as u32 * THREADS);
-        });
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { keys[i] = load(i) });
     }
-    let mut spread = Spread { least: W::from_bits(0), shift: 0, scale: 0 };
+    let mut spread = Spread { least: W::from_bits(0), shift: 0, scale: 0, of_values: 0.0, last: 0 };
     if !SAME {
         let (mut least, mut greatest) = (W::LARGEST, W::from_bits(0));
         unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
@@ -149,6 +160,25 @@ pub fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const GIVE_UP: bool
             return Outcome::Sorted;
         }
         spread = Spread::between(least, greatest, 2 * words);
+        let of_values = scale_of_values(greatest.apart(least, order), 2 * words);
+        if WHOLE && is_float(order) && of_values > 0.0 {
+            let values = Spread { of_values, ..spread };
+            let place = |spread: Spread<W>| if is_ours(u, 0) { spread.place(keys[0], order) } else { u32::MAX - lane };
+            if w < SAMPLED_WARPS {
+                let alike = warp::match_any(warp::FULL, keys[0]);
+                let shared = |spread| warp::ballot(warp::FULL, warp::match_any(warp::FULL, place(spread)) & !alike != 0);
+                let (by_bits, by_values) = (shared(spread).count_ones(), shared(values).count_ones());
+                if lane == 0 {
+                    sums.set(w, by_bits.wrapping_sub(by_values));
+                }
+            }
+            thread::sync_threads(); // the sampled warps have compared
+            let mut fewer = 0;
+            unroll::<{ SAMPLED_WARPS as usize }>(|w| fewer += sums.get(w as u32) as i32);
+            if fewer >= 0 {
+                spread = values;
+            }
+        }
     }
     // With the same top bits, the word of the counter is chosen by the bits after the next one, the half by the next
     // one. The counters of upper halves come after all those of lower halves.
@@ -157,7 +187,7 @@ pub fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const GIVE_UP: bool
         if SAME {
             (mul_hi(next_bits(key) << 1, words), (next_bits(key) as i32) < 0)
         } else {
-            let place = spread.place(key);
+            let place = spread.place(key, order);
             if place >= words { (place - words, true) } else { (place, false) }
         }
     };
@@ -168,12 +198,15 @@ pub fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const GIVE_UP: bool
     };
 
     let mut crowded = false;
-    if GIVE_UP && w == SAMPLED_WARP && (t | 31) + THREADS < filled {
+    if (SAME || WHOLE) && w == SAMPLED_WARP && (t | 31) + THREADS < filled {
         let (word, _) = word_and_half(keys[1]);
         crowded = warp::ballot(warp::FULL, warp::shuffle(warp::FULL, word, 0) == word).count_ones() >= CROWD;
     }
     // The counters are zero before the first key is counted.
-    if GIVE_UP && thread::sync_threads_or(crowded) {
+    if (SAME || WHOLE) && thread::sync_threads_or(crowded) {
+        if !SAME {
+            return Outcome::Untouched;
+        }
         // Atomics on few counters would wait for each other. Keys that are all equal are in order already.
         let (key, u) = (input.get(start), opaque(t));
         let mut differ = false;
@@ -244,6 +277,9 @@ pub fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const GIVE_UP: bool
         }
         round += 1;
         if !SAME && (round == ROUNDS || round > 1 && unsorted > THREADS / UNSORTED) {
+            if WHOLE {
+                return Outcome::InOutput;
+            }
             sort_own::<W>(own_slots, &mut keys);
             thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
             merge_runs::<W>(slots, THREADS);
@@ -299,6 +335,10 @@ struct Spread<W> {
     least: W,
     shift: u32,
     scale: u32,
+    /// Counters per unit, if they are spread by the values of floats; otherwise 0.
+    of_values: f32,
+    /// The last counter.
+    last: u32,
 }
 
 impl<W: Key> Spread<W> {
@@ -310,13 +350,25 @@ impl<W: Key> Spread<W> {
         // so that the greatest key stays below the number of counters.
         let width = greatest.above(least, shift);
         let scale = (counters as f32 * (4294967296.0 * 0.9999) / width as f32) as u32;
-        Self { least, shift, scale }
+        Self { least, shift, scale, of_values: 0.0, last: counters - 1 }
     }
 
     #[inline(always)]
-    fn place(self, key: W) -> u32 {
-        mul_hi(key.above(self.least, self.shift), self.scale)
+    fn place(self, key: W, order: u32) -> u32 {
+        if self.of_values > 0.0 {
+            // The rounded difference grows with the key, and so does the rounded product.
+            ((key.apart(self.least, order) * self.of_values) as u32).min(self.last)
+        } else {
+            mul_hi(key.above(self.least, self.shift), self.scale)
+        }
     }
+}
+
+/// How many `counters` there are per unit, if the greatest and the least float are `width` apart. 0 if one of them is
+/// infinite or NaN, or if they are equal.
+#[inline(always)]
+fn scale_of_values(width: f32, counters: u32) -> f32 {
+    if width > 0.0 && width < f32::INFINITY { counters as f32 * 0.9999 / width } else { 0.0 }
 }
 
 /// The least and the greatest key of a block of `warps` warps, by those of each thread. `slots`: memory for 64 keys.

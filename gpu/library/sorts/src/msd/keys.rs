@@ -1,7 +1,7 @@
 //! Words that are sorted from the most significant digit, and how keys of other types become such words.
 
 use crate::steps::Digits;
-use rungs_common::keys::Word;
+use rungs_common::keys::{DESCENDING, FLOAT, Word};
 use simt::{Scalar, Shared, unroll, warp};
 
 /// A word that is sorted.
@@ -16,6 +16,8 @@ pub trait Key: Digits {
     fn from_bits(bits: u64) -> Self;
     /// How far the word is above `least`, shifted left by `shift`, fewer than 32 or 64: the top 32 bits.
     fn above(self, least: Self, shift: u32) -> u32;
+    /// How far two floats, of which these are the words, are apart.
+    fn apart(self, other: Self, order: u32) -> f32;
     /// The sum, modulo 2³² or 2⁶⁴.
     fn plus(self, other: Self) -> Self;
     /// The least of the words of a warp, in all lanes.
@@ -48,6 +50,11 @@ impl Key for u32 {
     #[inline(always)]
     fn above(self, least: Self, shift: u32) -> u32 {
         self.wrapping_sub(least) << shift
+    }
+
+    #[inline(always)]
+    fn apart(self, other: Self, order: u32) -> f32 {
+        (f32::from_bits(self.decode(order)) - f32::from_bits(other.decode(order))).abs()
     }
 
     #[inline(always)]
@@ -112,6 +119,11 @@ impl Key for u64 {
     }
 
     #[inline(always)]
+    fn apart(self, other: Self, order: u32) -> f32 {
+        (f64::from_bits(self.decode(order)) - f64::from_bits(other.decode(order))).abs() as f32
+    }
+
+    #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
     }
@@ -155,6 +167,11 @@ impl Key for u64 {
         Self::set_two(slots, at, keys, from);
         Self::set_two(slots, at + 2, keys, from + 2);
     }
+}
+
+/// Whether the keys of an order are floats: their top bits do not spread them.
+pub const fn is_float(order: u32) -> bool {
+    order & !DESCENDING == FLOAT
 }
 
 /// What happens to keys when they are first read and last written: nothing, or a map to unsigned words and back.
