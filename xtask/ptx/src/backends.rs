@@ -133,8 +133,8 @@ fn kind_of(code: &str) -> Option<&'static str> {
 }
 
 /// The differences between the PTX of two compilers from one source, kernel by kernel. That of rust-cuda is expected to
-/// have one more barrier of the warp in front of each reduction and each product of matrices (`simt/src/rust_cuda`): one
-/// for the instructions of a product of `f64`.
+/// have one more barrier of the warp in front of each reduction and each product of matrices (`simt/src/rust_cuda`):
+/// one for the instructions of a product of `f64`.
 pub fn differences(one: &str, other: &str) -> Vec<String> {
     let (one, other) = (Road::new(one), Road::new(other));
     let mut wrong = vec![];

@@ -117,8 +117,8 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
 /// The files of line tables are numbered anew, because each text counts its own from 1.
 ///
 /// # Errors
-/// If there is no text, the heads differ, two texts have a kernel of the same name, or different arrays, or a line is of
-/// a file that its text does not name.
+/// If there is no text, the heads differ, two texts have a kernel of the same name, or different arrays, or a line is
+/// of a file that its text does not name.
 pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
     let mut joined = String::new();
     let (mut first, mut kernels, mut arrays) = (None, BTreeSet::new(), BTreeMap::new());

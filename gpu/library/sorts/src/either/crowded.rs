@@ -1,5 +1,5 @@
-//! Sorts the keys of one block where many are alike, in the registers of its warps. The comparisons of a bitonic network
-//! are the same for any keys; atomics on the counters of equal keys would wait for each other.
+//! Sorts the keys of one block where many are alike, in the registers of its warps. The comparisons of a bitonic
+//! network are the same for any keys; atomics on the counters of equal keys would wait for each other.
 
 use super::THREADS;
 use crate::msd::Key;

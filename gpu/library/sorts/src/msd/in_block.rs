@@ -166,8 +166,11 @@ fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, cons
             let place = |spread: Spread<W>| if is_ours(u, 0) { spread.place(keys[0], order) } else { u32::MAX - lane };
             if w < SAMPLED_WARPS {
                 let alike = warp::match_any(warp::FULL, keys[0]);
-                let shared = |spread| warp::ballot(warp::FULL, warp::match_any(warp::FULL, place(spread)) & !alike != 0);
-                let (by_bits, by_values) = (shared(spread).count_ones(), shared(values).count_ones());
+                let shared = |spread| {
+                    let others = warp::match_any(warp::FULL, place(spread)) & !alike;
+                    warp::ballot(warp::FULL, others != 0).count_ones()
+                };
+                let (by_bits, by_values) = (shared(spread), shared(values));
                 if lane == 0 {
                     sums.set(w, by_bits.wrapping_sub(by_values));
                 }
