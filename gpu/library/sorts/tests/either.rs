@@ -66,7 +66,8 @@ fn either_sorts_floats_of_a_block() {
     let mixed = |values: &'static [f64]| {
         move |i: u64| if i.is_multiple_of(7) { values[(i / 7) as usize % values.len()] } else { unit(i) }
     };
-    let kinds: [(&str, Box<dyn Fn(u64) -> f64>); 8] = [
+    type Draw = Box<dyn Fn(u64) -> f64>;
+    let kinds: [(&str, Draw); 8] = [
         ("uniform", Box::new(unit)),
         ("normal", Box::new(normal)),
         ("exponential", Box::new(|i| -(unit(i) + 1e-18).ln())),
