@@ -97,7 +97,8 @@ const FILE: &str = ".file";
 
 /// The number of the file in such a directive, and what follows it.
 fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
-    line.trim().strip_prefix(directive)?.trim_start().split_once(' ')
+    let (word, rest) = line.trim().split_once(char::is_whitespace)?;
+    if word == directive { rest.trim_start().split_once(' ') } else { None }
 }
 
 /// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
