@@ -60,13 +60,15 @@ fn either_maps_signed_keys_and_floats() {
 /// or below the least normal number.
 #[test]
 fn either_sorts_floats_of_a_block() {
-    let unit = |i: u64| (random(i) >> 11) as f64 / (1u64 << 53) as f64;
+    type Draw = Box<dyn Fn(u64) -> f64>;
+    fn unit(i: u64) -> f64 {
+        (random(i) >> 11) as f64 / (1u64 << 53) as f64
+    }
     let normal = |i: u64| (0..12).map(|k| unit(12 * i + k)).sum::<f64>() - 6.0;
     let steep = |i: u64| 1.0 / (unit(i) + 1e-12);
     let mixed = |values: &'static [f64]| {
         move |i: u64| if i.is_multiple_of(7) { values[(i / 7) as usize % values.len()] } else { unit(i) }
     };
-    type Draw = Box<dyn Fn(u64) -> f64>;
     let kinds: [(&str, Draw); 8] = [
         ("uniform", Box::new(unit)),
         ("normal", Box::new(normal)),
