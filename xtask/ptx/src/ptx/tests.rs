@@ -180,7 +180,8 @@ fn joined_line_tables_name_the_files_that_they_named() {
     let with = |kernel: &str, locs: &str, files: &str| {
         one_kernel(kernel, &format!("TILE_{kernel}")).replace("\tret;\n", &format!("{locs}\tret;\n")) + files
     };
-    let a = with("a", "\t.local .align 4 .b8 kept[8];\n\t.loc\t1 5 9\n\t.loc\t2 6 1\n", "\t.file\t1 \"/w/a.rs\"\n\t.file\t2 \"/w/both.rs\"\n");
+    let locs = "\t.local .align 4 .b8 kept[8];\n\t.loc\t1 5 9\n\t.loc\t2 6 1\n";
+    let a = with("a", locs, "\t.file\t1 \"/w/a.rs\"\n\t.file\t2 \"/w/both.rs\"\n");
     let b = with("b", "\t.loc\t1 7 1\n\t.loc\t2 8 2\n", "\t.file\t1 \"/w/both.rs\"\n\t.file\t2 \"/w/b c.rs\"\n");
     assert_eq!(join([&*a].into_iter()).unwrap(), a);
     let joined = join([&*a, &*b].into_iter()).unwrap();
