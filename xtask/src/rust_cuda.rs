@@ -116,7 +116,8 @@ impl Drop for KeptLock {
     }
 }
 
-/// Settings as in the default backend's build: no debug information, no checks that the simulator makes.
+/// Settings as in the default backend's build: optimised code without debug information and without the checks that
+/// the simulator makes.
 #[cfg(any(feature = "rust-cuda", test))]
 const PROFILE: &[&str] = &["opt-level=3", "debug=false", "debug-assertions=false", "overflow-checks=false"];
 

@@ -15,8 +15,8 @@ pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// Options for LLVM in addition to those of rustc.
 ///
-/// rustc marks the intrinsics of barriers and shuffles `convergent`, and no function that has one inside; LLVM then
-/// copies a call of it into both arms of a branch, barrier and all. This option marks every function before LLVM's
+/// rustc marks the intrinsics of barriers and shuffles `convergent`, but leaves functions that call them unmarked. LLVM
+/// then copies such a call into both arms of a branch, barrier and all. This option marks every function before LLVM's
 /// passes run, as clang does for GPUs, and LLVM removes the mark from functions that do not need it.
 const LLVM_ARGS: &[&str] = &["-force-attribute=convergent"];
 

@@ -92,7 +92,7 @@ fn without(text: &str, directives: &[&str]) -> String {
 /// The directive that maps the next instructions to a line: `.loc 2 55 5`, with the number of a file.
 const LOC: &str = ".loc";
 
-/// The directive that gives a file its number: `.file 2 "/work/lib.rs"`.
+/// The directive that gives a file its number: `.file 2 "src/lib.rs"`.
 const FILE: &str = ".file";
 
 /// The number of the file in such a directive, and what follows it.
@@ -115,7 +115,7 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
 
 /// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays
 /// in shared memory that two texts declare alike are declared once: a package has those of the packages that it uses.
-/// The files of line tables are numbered anew, because each text counts its own from 1.
+/// The files of line tables get new numbers, because each text numbers its own from 1.
 ///
 /// # Errors
 /// If there is no text, the heads differ, two texts have a kernel of the same name, or different arrays, or a line is

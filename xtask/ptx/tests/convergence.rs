@@ -1,6 +1,6 @@
 //! The kernel in `planted`, compiled as all kernels are: its barrier stays one barrier.
 //!
-//! The compiler's output without the flag that marks functions convergent is recorded beside the check that finds the
+//! The compiler's output without the flag that marks functions convergent is recorded next to the check that finds the
 //! copy (`src/convergence/planted.ll`); this test shows that the flag works with the installed compiler. The kernel is
 //! also compiled with the lines of its source.
 

@@ -27,16 +27,16 @@ fn either_sorts_every_kind_of_input() {
             either().check(what, wide);
         }
     });
-    // Buckets that are crowded, some of which are found to be so by the sample and others by the keys' order; with keys
+    // Skewed buckets, some of which are found to be so by the sample and others by the keys' order; with keys
     // that take other ways than those.
     let crowded = |values: u64, i: u64| (random(i) as u32 & 0x0f00_0000) | (random(!i) % values) as u32;
     for values in [2, 3, 700] {
         for order in [UNSIGNED, FLOAT | DESCENDING] {
             let keys: Vec<u32> = (0..60_013).map(|i| crowded(values, i)).collect();
-            Sorting { order, ..either() }.check("crowded buckets", &keys);
+            Sorting { order, ..either() }.check("skewed buckets", &keys);
         }
     }
-    // Keys that crowd in one block, of all types and in both directions.
+    // Skewed keys in one block, of all types and in both directions.
     for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
         for_kinds(&[700, most], |what, narrow, wide| Sorting { order, ..either() }.check_both(what, narrow, wide));
     }
@@ -117,9 +117,9 @@ impl Launcher for Clears {
     }
 }
 
-/// Sorts by one sequence before and after the epochs begin anew, with the last epoch in use and with some to spare.
+/// Sorts by one sequence before and after the epochs start again, with the last epoch in use and with some to spare.
 #[test]
-fn sorts_begin_anew_after_the_last_epoch() {
+fn sorts_start_again_after_the_last_epoch() {
     let n = 2 * pass_tile::<u32>() + 77;
     for unused in [0, 1, 3] {
         let on = Clears(with_multiprocessors(4), Cell::new(0));

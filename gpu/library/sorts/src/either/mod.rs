@@ -75,12 +75,12 @@
 //! Without LSD the last ones are launches 6 to 8 of `msd-skewed`.
 
 pub mod choice;
-mod crowded;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 pub mod many;
 #[cfg(not(target_os = "cuda"))]
 pub mod many_launches;
+mod network;
 #[cfg(not(target_os = "cuda"))]
 pub(crate) mod one_block;
 
@@ -91,7 +91,7 @@ use super::msd::{
 };
 use super::pass::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile};
 use super::steps::block_scan;
-use crowded::sort_crowded;
+use network::sort_by_network;
 use rungs_common::keys::{Key as Ordered, UNSIGNED};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, warp};
@@ -111,11 +111,11 @@ const TOP: u32 = 3;
 
 /// Words of the controls: whether keys go from the last digit on; how many buckets are oversized; a ticket for each
 /// pass; the oversized buckets.
-pub const CONTROLS: u32 = CROWDED + DIGITS;
+pub const CONTROLS: u32 = OVERSIZED + DIGITS;
 const FROM_LAST: u32 = 0;
 const HOW_MANY: u32 = 1;
 const TICKETS: u32 = 2;
-const CROWDED: u32 = TICKETS + TOP + 1;
+const OVERSIZED: u32 = TICKETS + TOP + 1;
 
 shared!(SUMS: [u32; DIGITS / warp::WARP]);
 
@@ -229,7 +229,7 @@ pub fn radix_either_second<M: Mapping>(
         if outcome != Outcome::Sorted && thread::thread_idx_x() == 0 {
             let i = control.fetch_add(HOW_MANY, 1, Relaxed, Scope::Device);
             let in_output = ((outcome == Outcome::InOutput) as u32) << 31;
-            control.set(CROWDED + i, thread::block_idx_x() | in_output);
+            control.set(OVERSIZED + i, thread::block_idx_x() | in_output);
         }
     });
 }
@@ -245,7 +245,7 @@ pub fn radix_either_third(
         let how_many = control.get(HOW_MANY);
         let mut i = thread::block_idx_x();
         while i < how_many {
-            let (bucket, in_output) = (control.get(CROWDED + i) & (DIGITS - 1), control.get(CROWDED + i) >> 31 != 0);
+            let (bucket, in_output) = (control.get(OVERSIZED + i) & (DIGITS - 1), control.get(OVERSIZED + i) >> 31 != 0);
             let buckets = starts.slice(TOP * DIGITS + bucket, 2);
             let input = if in_output { from } else { to };
             clear_counters(THREADS);
@@ -267,8 +267,9 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block: unsigned ones spread over counters by their top bits; others,
-/// and what crowds in few counters, between the least and the greatest key; what crowds still, by comparisons.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block. Unsigned keys are spread over counters by their top bits;
+/// others, and those that then share few counters, between the least and the greatest key. A bitonic network sorts keys
+/// that are too skewed for either.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,
@@ -290,6 +291,6 @@ pub fn radix_either_one_block<W: Key + Ordered>(keys: Global<W>, order: u32) {
     }
     if outcome != Outcome::Sorted {
         thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted again
-        sort_crowded(keys, order);
+        sort_by_network(keys, order);
     }
 }

@@ -1,6 +1,6 @@
 //! The launch for keys that fit a block, which other sorts have too.
 
-use super::crowded::crowded_shared;
+use super::network::network_shared;
 use super::{THREADS, radix_either_one_block};
 use crate::msd::Key;
 use crate::msd::in_block_shared;
@@ -9,8 +9,8 @@ use rungs_common::ladder::*;
 
 /// Bytes of dynamic shared memory of the sort in one block, whichever way it goes.
 const fn one_block_shared<W>() -> u32 {
-    let (spread, crowded) = (in_block_shared::<W>(THREADS), crowded_shared::<W>());
-    if spread > crowded { spread } else { crowded }
+    let (spread, network) = (in_block_shared::<W>(THREADS), network_shared::<W>());
+    if spread > network { spread } else { network }
 }
 
 /// Sorts keys that fit a block.

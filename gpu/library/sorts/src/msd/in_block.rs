@@ -13,12 +13,9 @@ pub const SORT_THREADS: u32 = 384;
 /// Full rows of the window that need no bounds check.
 const FULL_ROWS: u32 = 10;
 
-/// Keys are given up as crowded if this many of 32 neighbours share a word of counters, or if they are not in order
+/// Keys are given up as skewed if this many of 32 neighbours share a word of counters, or if they are not in order
 /// after the second round.
-const CROWD: u32 = 12;
-
-/// The warps whose first keys say whether floats are spread better by their bits or by their values.
-const SAMPLED_WARPS: u32 = 4;
+const SKEWED: u32 = 12;
 
 /// Keys that are not given up are merged after this number of rounds, or after the second one if more than one in so
 /// many threads has keys that are not in order.
@@ -27,6 +24,9 @@ const UNSORTED: u32 = 3;
 
 /// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
 pub const SAMPLED_WARP: u32 = 3;
+
+/// The number of warps whose keys are sampled to spread floats by their bits or by their values.
+const SAMPLED_WARPS: u32 = 4;
 
 /// Places that a thread requests at once.
 const GROUP: usize = 4;
@@ -60,9 +60,9 @@ pub const IN_BLOCK_STATIC: u32 = 8;
 pub enum Outcome {
     /// The keys are in order.
     Sorted,
-    /// Too crowded; not moved.
+    /// Too skewed; not moved.
     Untouched,
-    /// Too crowded; in the output, not in order and, if their top bits are the same, not mapped back.
+    /// Too skewed; in the output, not in order and, if their top bits are the same, not mapped back.
     InOutput,
 }
 
@@ -84,7 +84,7 @@ shared!(DIFFER: [u32; 2]);
 /// Sorts keys `start` to `end` of `input`, at most [`in_block_most`], into the same place of `output`. All `THREADS`
 /// threads of the block call it.
 ///
-/// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
+/// `SAME`: all keys have the same `shift` top bits, fewer than 32, and skewed keys are given up. Without it the block
 /// spreads its keys between the least and the greatest of them, and always sorts.
 #[inline(always)]
 #[track_caller]
@@ -95,7 +95,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     sort_or_give_up::<W, M, SAME, false, THREADS>(input, output, order, start, end, shift)
 }
 
-/// Sorts at most [`in_block_most`] `keys` where they are, or gives them up if they are crowded. They are spread over
+/// Sorts at most [`in_block_most`] `keys` where they are, or gives them up if they are skewed. They are spread over
 /// counters between the least and the greatest of them: floats by their bits or their values, whichever make fewer keys
 /// of a sample share a counter.
 #[inline(always)]
@@ -200,13 +200,13 @@ fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, cons
         if upper { before >> 16 } else { before & 0xffff }
     };
 
-    let mut crowded = false;
+    let mut skewed = false;
     if (SAME || WHOLE) && w == SAMPLED_WARP && (t | 31) + THREADS < filled {
         let (word, _) = word_and_half(keys[1]);
-        crowded = warp::ballot(warp::FULL, warp::shuffle(warp::FULL, word, 0) == word).count_ones() >= CROWD;
+        skewed = warp::ballot(warp::FULL, warp::shuffle(warp::FULL, word, 0) == word).count_ones() >= SKEWED;
     }
     // The counters are zero before the first key is counted.
-    if (SAME || WHOLE) && thread::sync_threads_or(crowded) {
+    if (SAME || WHOLE) && thread::sync_threads_or(skewed) {
         if !SAME {
             return Outcome::Untouched;
         }

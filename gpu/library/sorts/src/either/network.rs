@@ -17,7 +17,7 @@ const FEW: [usize; 2] = [2, 8];
 
 /// Bytes of dynamic shared memory.
 #[cfg(not(target_os = "cuda"))]
-pub const fn crowded_shared<W>() -> u32 {
+pub const fn network_shared<W>() -> u32 {
     WARPS * row(MOST as u32) * size_of::<W>() as u32
 }
 
@@ -25,7 +25,7 @@ pub const fn crowded_shared<W>() -> u32 {
 /// the shared memory.
 #[inline(always)]
 #[track_caller]
-pub fn sort_crowded<W: Key + Ordered>(keys: Global<W>, order: u32) {
+pub fn sort_by_network<W: Key + Ordered>(keys: Global<W>, order: u32) {
     if keys.len() <= THREADS * FEW[0] as u32 {
         sort_up_to::<W, { FEW[0] }>(keys, order);
     } else if keys.len() <= THREADS * FEW[1] as u32 {
@@ -35,7 +35,7 @@ pub fn sort_crowded<W: Key + Ordered>(keys: Global<W>, order: u32) {
     }
 }
 
-/// [`sort_crowded`] with at most K keys per thread.
+/// [`sort_by_network`] with at most K keys per thread.
 #[inline(always)]
 #[track_caller]
 fn sort_up_to<W: Key + Ordered, const K: usize>(keys: Global<W>, order: u32) {
