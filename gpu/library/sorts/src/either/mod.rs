@@ -245,7 +245,8 @@ pub fn radix_either_third(
         let how_many = control.get(HOW_MANY);
         let mut i = thread::block_idx_x();
         while i < how_many {
-            let (bucket, in_output) = (control.get(OVERSIZED + i) & (DIGITS - 1), control.get(OVERSIZED + i) >> 31 != 0);
+            let bucket = control.get(OVERSIZED + i) & (DIGITS - 1);
+            let in_output = control.get(OVERSIZED + i) >> 31 != 0;
             let buckets = starts.slice(TOP * DIGITS + bucket, 2);
             let input = if in_output { from } else { to };
             clear_counters(THREADS);
