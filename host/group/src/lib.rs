@@ -250,11 +250,14 @@ pub fn run<R: Send>(
     run_with(devices, Settings::default(), work)
 }
 
+/// Address space for a rank's thread: a stack of 2 MiB, and what it allocates before its first launch.
+const RANK_BYTES: usize = 8 << 20;
+
 /// [`run`] with settings.
 ///
 /// # Errors
 /// The first error of a rank that is its own; [`Error::Group`] if ranks were late; [`Error::Usage`] if the host has no
-/// thread for a rank; as for [`Engine::open`] and [`Nccl::new`].
+/// memory or no thread for a rank; as for [`Engine::open`] and [`Nccl::new`].
 pub fn run_with<R: Send>(
     devices: &[DeviceChoice],
     settings: Settings,
@@ -272,6 +275,13 @@ pub fn run_with<R: Send>(
         });
         member.inspect_err(|error| witness.fail(&error.to_string()))
     };
+    // Asked for at once and given back: where memory ends between the ranks' threads, glibc aborts one that has just
+    // started, in place of an error of the one that was not to be had.
+    let mut room = Vec::<u8>::new();
+    let bytes = devices.len() * RANK_BYTES;
+    let why = |e| Error::Usage(format!("the host has no memory for {} ranks: {e}", devices.len()));
+    room.try_reserve_exact(bytes).map_err(why)?;
+    drop(std::hint::black_box(room));
     let results: Vec<Result<R>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (Seat::row(devices.len(), settings.timeout).into_iter().zip(devices))
             .map(|(seat, &device)| {
