@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 /// The workspace of the fuzz targets, below this one.
-const FOLDER: &str = "fuzz";
+pub const FOLDER: &str = "fuzz";
 
 /// Seconds of a run that nobody asked to be longer.
 const SHORT: u32 = 8;

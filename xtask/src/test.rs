@@ -75,7 +75,8 @@ const SHORT_SCHEDULES: &str = "4";
 const STEPS: &[Step] = &[
     step("setup", Part::Always, "find the tools, and install missing ones", |_| setup::run(&setup::Args::default())),
     step("format", Part::Always, "cargo fmt --check", |_| shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
-    step("lints", Part::Always, "cargo clippy", |_| {
+    step("lints", Part::Always, "cargo clippy, and the lock files of the workspaces below this one", |_| {
+        lock_files()?;
         shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     }),
     step("rust-cuda", Part::All, "cargo check of the kernels on rust-cuda's cuda_std", |_| rust_cuda()),
@@ -132,6 +133,16 @@ fn select(args: &Args) -> Result<Vec<Step>> {
     let (first, all) = (steps.iter().position(|step| step.name == from), if args.all { "out" } else { "" });
     let first = first.with_context(|| format!("the step {from} is part of a run with{all} --all"))?;
     Ok(steps[first..].to_vec())
+}
+
+/// A package that gets a dependency changes the lock files of all workspaces that depend on it.
+fn lock_files() -> Result<()> {
+    for folder in ["exercises", fuzz::FOLDER] {
+        let manifest = format!("{folder}/Cargo.toml");
+        let call = ["metadata", "--locked", "--format-version", "1", "--manifest-path", &manifest];
+        shell::capture(shell::cargo(&call)).with_context(|| format!("`cargo update --workspace` in {folder}/"))?;
+    }
+    Ok(())
 }
 
 /// What became of a step.
