@@ -64,13 +64,27 @@ pub(super) fn hold(fragments: Held, compute: impl FnOnce(&Fragments)) {
 
 /// Contributes `value` to the meeting of the lanes of `mask` and returns the caller's result, by `combine`.
 #[track_caller]
-pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine) -> u32 {
-    let lane = here().current() % 32;
-    let finish = |warp: &Warp, deposits: &Deposits| {
+fn exchange(mask: u32, value: u32, argument: u32, combine: Combine) -> u32 {
+    meet_for_result(mask, Deposit { value, argument }, |warp, deposits| {
         lanes(mask).for_each(|lane| warp.results[lane].set(combine(lane as u32, mask, deposits)));
-    };
-    meet(mask, Deposit { value, argument }, finish, false);
-    here().warp(here().current()).results[lane].get()
+    })
+}
+
+/// The same, where all lanes get one result.
+#[track_caller]
+fn agree(mask: u32, value: u32, combine: impl FnOnce(&Deposits) -> u32) -> u32 {
+    meet_for_result(mask, Deposit { value, argument: 0 }, |warp, deposits| {
+        let result = combine(deposits);
+        lanes(mask).for_each(|lane| warp.results[lane].set(result));
+    })
+}
+
+/// Waits for the lanes of `mask` and returns what `finish` has set as the caller's result.
+#[track_caller]
+fn meet_for_result(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &Deposits)) -> u32 {
+    meet(mask, deposit, finish, false);
+    let (block, thread) = (here(), here().current());
+    block.warp(thread).results[thread % 32].get()
 }
 
 /// Waits for the lanes of `mask`. The last to arrive calls `finish` with all deposits before any lane goes on.
@@ -106,13 +120,19 @@ pub(super) fn group_calls() {
     }
 }
 
-pub(super) fn ballot(_: u32, mask: u32, deposits: &Deposits) -> u32 {
-    lanes(mask).filter(|&lane| deposits[lane].value != 0).fold(0, |bits, lane| bits | 1 << lane)
+#[track_caller]
+pub(super) fn ballot(mask: u32, predicate: bool) -> u32 {
+    agree(mask, predicate.into(), |deposits| {
+        lanes(mask).filter(|&lane| deposits[lane].value != 0).fold(0, |bits, lane| bits | 1 << lane)
+    })
 }
 
-pub(super) fn match_any(lane: u32, mask: u32, deposits: &Deposits) -> u32 {
-    let value = deposits[lane as usize].value;
-    lanes(mask).filter(|&other| deposits[other].value == value).fold(0, |bits, lane| bits | 1 << lane)
+#[track_caller]
+pub(super) fn match_any(mask: u32, value: u32) -> u32 {
+    exchange(mask, value, 0, |lane, mask, deposits| {
+        let value = deposits[lane as usize].value;
+        lanes(mask).filter(|&other| deposits[other].value == value).fold(0, |bits, lane| bits | 1 << lane)
+    })
 }
 
 #[track_caller]
@@ -133,7 +153,7 @@ pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u3
     if let Some(source) = source.filter(|&s| s < 32 && mask >> s & 1 == 0) {
         here().judge(|session, state, thread| session.shuffled_outside(state, thread, source, mask, place));
     }
-    collective(
+    exchange(
         mask,
         value,
         argument,
@@ -149,7 +169,7 @@ pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u3
 /// The value that lane `source` contributes, of all lanes of the warp.
 #[track_caller]
 pub(super) fn from_lane(value: u32, source: u32) -> u32 {
-    collective(u32::MAX, value, source, |lane, _, deposits| deposits[deposits[lane as usize].argument as usize].value)
+    exchange(u32::MAX, value, source, |lane, _, deposits| deposits[deposits[lane as usize].argument as usize].value)
 }
 
 /// The result of a shuffle that reads a lane outside its mask, unlike any data.
@@ -157,23 +177,22 @@ const UNSPECIFIED: u32 = 0xBAD0_1A4E;
 
 #[track_caller]
 pub(super) fn reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
-    fn over(mask: u32, d: &Deposits, f: impl Fn(u32, u32) -> u32) -> u32 {
-        lanes(mask).map(|lane| d[lane].value).reduce(f).unwrap_or(0)
-    }
-    collective(
+    let of = |f: fn(u32, u32) -> u32| {
+        move |deposits: &Deposits| lanes(mask).map(|lane| deposits[lane].value).reduce(f).unwrap_or(0)
+    };
+    agree(
         mask,
         value,
-        0,
-        match reduction {
-            Reduction::Add => |_, m, d| over(m, d, u32::wrapping_add),
-            Reduction::MinUnsigned => |_, m, d| over(m, d, u32::min),
-            Reduction::MaxUnsigned => |_, m, d| over(m, d, u32::max),
-            Reduction::MinSigned => |_, m, d| over(m, d, |a, b| (a as i32).min(b as i32) as u32),
-            Reduction::MaxSigned => |_, m, d| over(m, d, |a, b| (a as i32).max(b as i32) as u32),
-            Reduction::And => |_, m, d| over(m, d, |a, b| a & b),
-            Reduction::Or => |_, m, d| over(m, d, |a, b| a | b),
-            Reduction::Xor => |_, m, d| over(m, d, |a, b| a ^ b),
-        },
+        of(match reduction {
+            Reduction::Add => u32::wrapping_add,
+            Reduction::MinUnsigned => u32::min,
+            Reduction::MaxUnsigned => u32::max,
+            Reduction::MinSigned => |a, b| (a as i32).min(b as i32) as u32,
+            Reduction::MaxSigned => |a, b| (a as i32).max(b as i32) as u32,
+            Reduction::And => |a, b| a & b,
+            Reduction::Or => |a, b| a | b,
+            Reduction::Xor => |a, b| a ^ b,
+        }),
     )
 }
 

@@ -122,6 +122,7 @@ fn within<R>(mode: Mode, work: impl FnOnce() -> R) -> R {
 }
 
 /// Whether this thread lists or runs mutants.
+#[inline]
 pub(super) fn active() -> bool {
     MODE.get() != Mode::Off
 }
@@ -169,6 +170,7 @@ pub(super) fn weakened(order: Order) -> Order {
 #[track_caller]
 pub(super) fn masked(mask: u32) -> u32 {
     match mask {
+        _ if !active() => mask,
         0 => mask,
         _ if is(Change::Mask) => mask & !(1 << mask.ilog2()),
         u32::MAX => mask,

@@ -4,7 +4,7 @@ use super::block::Block;
 use super::error::{Fault, LaunchError};
 use super::finding::{Kind, Memory, Site};
 use super::limit::Limit;
-use super::observe::Space;
+use super::observe::{self, Space};
 use super::spin::{Idle, Quiet};
 use super::stack::Stack;
 use super::threads::{State, Thread, Threads, Vector};
@@ -12,6 +12,10 @@ use super::waits::{self, Awaited, Wait, Waits};
 use super::watchdog;
 use crate::Dim3;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Turns of a warp in a round, if its lanes can go on: each ends at the warp's next operation. The stacks of one warp fit
+/// the processor's first cache, those of a block do not. More would let a warp that polls keep others waiting.
+const TURNS: u32 = 32;
 
 /// What a thread that stops the launch says.
 enum Stopped {
@@ -147,16 +151,27 @@ impl Block {
     /// Resumes threads, round by round, until all have ended.
     fn schedule(&self, threads: &mut [Thread], others: &Others) -> Result<(), Stopped> {
         let (mut live, mut idle) = (threads.len(), Idle::default());
+        let turns = if observe::active() { 1 } else { TURNS };
         while live > 0 {
             let (mut worked, mut spun) = (false, 0);
             self.watch.round();
-            for (i, thread) in threads.iter_mut().enumerate() {
-                match self.threads.state(i) {
-                    State::Ready => worked = true,
-                    State::Spinning => spun += 1,
-                    _ => continue,
+            for (warp, lanes) in threads.chunks_mut(32).enumerate() {
+                for turn in 0..turns {
+                    let mut ready = false;
+                    for (lane, thread) in lanes.iter_mut().enumerate() {
+                        let i = warp * 32 + lane;
+                        match self.threads.state(i) {
+                            State::Ready => ready = true,
+                            State::Spinning if turn == 0 => spun += 1,
+                            _ => continue,
+                        }
+                        live -= self.resume(i, thread)? as usize;
+                    }
+                    worked |= ready;
+                    if !ready {
+                        break;
+                    }
                 }
-                live -= self.resume(i, thread)? as usize;
             }
             if worked {
                 idle.worked(&self.watch, others.quiet);

@@ -136,12 +136,12 @@ impl Machine for Simulator {
 
     #[track_caller]
     fn ballot(mask: u32, predicate: bool) -> u32 {
-        collective::collective(mutant::masked(mask), predicate as u32, 0, collective::ballot)
+        collective::ballot(mutant::masked(mask), predicate)
     }
 
     #[track_caller]
     fn match_any(mask: u32, value: u32) -> u32 {
-        collective::collective(mutant::masked(mask), value, 0, collective::match_any)
+        collective::match_any(mutant::masked(mask), value)
     }
 
     #[track_caller]

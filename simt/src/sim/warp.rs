@@ -63,7 +63,8 @@ impl Warp {
         let mut meetings = self.meetings.borrow_mut();
         // Lanes meet by mask and place. Others of the mask may still be at an earlier meeting; lanes that wait in
         // another place, or with another mask, never meet, which the scheduler reports when no thread can continue.
-        let i = meetings.iter().position(|m| m.mask == mask && m.location == location).unwrap_or_else(|| {
+        let here = |m: &Meeting| std::ptr::eq(m.location, location) || m.location == location;
+        let i = meetings.iter().position(|m| m.mask == mask && here(m)).unwrap_or_else(|| {
             meetings.push(Meeting { mask, arrived: 0, location, deposits: Deposits::default() });
             meetings.len() - 1
         });
