@@ -133,10 +133,15 @@ fn check_of<T: Number>(entry: &Entry<Matmul>, on: &dyn Launcher, case: Case) {
         let mut want = c.buffer.slice().to_vec();
         let (from_a, from_b) = (a.buffer.slice().to_vec(), b.buffer.slice().to_vec());
         for number in 0..batch {
+            let at = |of: &[T], place: usize| -> f64 { of[place].into() };
+            // Rows of A and columns of B, converted once.
+            let of_a = |i| (0..k).map(|e| at(&from_a, a.place(number, i, e))).collect();
+            let of_b = |j| (0..k).map(|e| at(&from_b, b.place(number, e, j))).collect();
+            let rows: Vec<Vec<f64>> = (0..m).map(of_a).collect();
+            let columns: Vec<Vec<f64>> = (0..n).map(of_b).collect();
             for (row, column) in c.places() {
-                let at = |of: &[T], place: usize| -> f64 { of[place].into() };
-                let term = |e: u32| at(&from_a, a.place(number, row, e)) * at(&from_b, b.place(number, e, column));
-                let sum: f64 = (0..k).map(term).sum();
+                let terms = rows[row as usize].iter().zip(&columns[column as usize]);
+                let sum: f64 = terms.map(|(a, b)| a * b).sum();
                 let place = c.place(number, row, column);
                 want[place] = T::of(alpha * sum + if beta == 0.0 { 0.0 } else { beta * at(&want, place) });
             }
