@@ -1,11 +1,14 @@
-//! Plans that tests/tests/plans.rs has no jobs for, against the host's results; on a GPU where there is one.
+//! What tests/tests/plans.rs does not see of plans: results in any order, functors of ours, limits of runs, and plans
+//! that are refused; on a GPU where there is one.
 
+use super::select::{Odd, odd, odd_and_even};
 use rungs::engine::{Buffer, DeviceChoice, Engine};
-use rungs::plan::{Argsort, HistogramByEdges, MinMax, Plan, ReduceByKey, SegmentedSortPairs, Sort};
+use rungs::plan::{Argsort, HistogramByEdges, Plan, ReduceByKey, SegmentedSortPairs, TopK, TopKPairs};
+use rungs::vec::DeviceVec;
 use rungs::vec::histogram::MAX_BINS;
-use rungs::vec::places::PlaceWord;
 use rungs::vec::sorts::{SortKey, Wide};
 use rungs::{Error, Result};
+use rungs_kernels::selections::sampled::Selects;
 use simt::{Scalar, bf16, f16};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -33,97 +36,96 @@ fn drawn(i: usize) -> u64 {
     (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17
 }
 
-/// The word that sorts among unsigned ones as a key does among keys.
-fn ordered<T: SortKey>(key: T) -> u64 {
-    use rungs_kernels::keys::{FLOAT, UNSIGNED};
-    let (bits, sign) = (key.to_bits_64(), 1u64 << (8 * size_of::<T>() - 1));
-    match T::ORDER {
-        UNSIGNED => bits,
-        FLOAT if bits & sign != 0 => !bits & (sign | (sign - 1)),
-        _ => bits ^ sign,
-    }
-}
-
 /// Runs a plan twice: the scratch memory is what the run before left.
 fn twice(mut run: impl FnMut() -> Result<()>) {
     run().unwrap();
     run().unwrap();
 }
 
-fn check_sorts<T: SortKey>()
+/// The bits, which tell NaN from NaN.
+fn bits<T: Scalar>(elements: &[T]) -> Vec<u64> {
+    elements.iter().map(|element| element.to_bits_64()).collect()
+}
+
+/// The sorted results of a search are those of the vector's.
+fn check_largest<T: SortKey>()
 where
-    Wide<T>: PlaceWord,
+    Wide<T>: Selects,
 {
     let (engine, stream, sizes) = engine();
-    for n in sizes {
-        // Of all bits; few, -0.0 or the least number among them; sorted.
+    for n in sizes.into_iter().chain([40_009]) {
+        // Of all bits, NaN and -0.0 among them; and of two values.
         let sign = 1 << (8 * size_of::<T>() - 1);
-        let all: [&dyn Fn(usize) -> u64; 3] = [&drawn, &|i| drawn(i) % 2 * sign, &|i| i as u64];
-        for bits in all {
-            let keys: Vec<T> = (0..n).map(|i| T::from_bits_64(bits(i))).collect();
-            let (memory, places) = (engine.upload(&keys).unwrap(), engine.alloc::<u32>(n).unwrap());
-            for descending in [false, true] {
-                let mut want: Vec<u32> = (0..n as u32).collect();
-                want.sort_by_key(|&i| ordered(keys[i as usize]) ^ if descending { u64::MAX } else { 0 });
-                let make =
-                    if descending { Plan::<Argsort<T>>::argsort_descending } else { Plan::<Argsort<T>>::argsort };
-                let plan = make(&engine, n).unwrap();
-                let free = scratch(&engine, plan.scratch_bytes());
-                // SAFETY: the memory is of the engine and as large as the plan says.
-                twice(|| unsafe { plan.run(stream, memory.as_ptr(), places.as_ptr(), free.as_ptr(), free.len()) });
-                assert!(places.download().unwrap() == want, "{n} of {}", std::any::type_name::<T>());
-                let make = if descending { Plan::<Sort<T>>::sort_descending } else { Plan::<Sort<T>>::sort };
-                let (plan, sorted) = (make(&engine, n).unwrap(), engine.upload(&keys).unwrap());
-                let free = scratch(&engine, plan.scratch_bytes());
-                // SAFETY: as above.
-                unsafe { plan.run(stream, sorted.as_ptr(), free.as_ptr(), free.len()) }.unwrap();
-                let got = sorted.download().unwrap().into_iter().map(|key| key.to_bits_64());
-                let what = std::any::type_name::<T>();
-                assert!(got.eq(want.iter().map(|&i| keys[i as usize].to_bits_64())), "{n} of {what}");
+        for of in [drawn, |i| drawn(i) % 2] {
+            let keys: Vec<T> = (0..n).map(|i| T::from_bits_64(if of(1) < 2 { of(i) * sign } else { of(i) })).collect();
+            let vec = DeviceVec::from_slice(&engine, &keys).unwrap();
+            for k in [0, 2, n / 3, n].into_iter().filter(|&k| k <= n) {
+                let output = engine.alloc::<T>(k).unwrap();
+                for largest in [false, true] {
+                    let make = if largest { Plan::<TopK<T>>::top_k } else { Plan::<TopK<T>>::bottom_k };
+                    let plan = make(&engine, n, k).unwrap();
+                    let free = scratch(&engine, plan.scratch_bytes());
+                    output.fill(0xA5).unwrap();
+                    // SAFETY: the memory is of the engine and as large as the plan says.
+                    twice(|| unsafe { plan.run(stream, vec.as_ptr(), output.as_ptr(), free.as_ptr(), free.len()) });
+                    let mut got = DeviceVec::from_slice(&engine, &output.download().unwrap()).unwrap();
+                    got.sort().unwrap();
+                    let mut all = vec.duplicate().unwrap();
+                    all.sort().unwrap();
+                    let want = all.slice(if largest { n - k..n } else { 0..k }).to_vec().unwrap();
+                    let what = std::any::type_name::<T>();
+                    assert!(bits(&got.to_vec().unwrap()) == bits(&want), "{k} of {n} {what}, the largest: {largest}");
+                }
             }
-            assert!(memory.download().unwrap().iter().zip(&keys).all(|(a, b)| a.to_bits_64() == b.to_bits_64()));
+            assert!(bits(&vec.to_vec().unwrap()) == bits(&keys), "changed");
         }
     }
 }
 
 #[test]
-fn keys_and_places_of_all_types_are_sorted() {
-    check_sorts::<u32>();
-    check_sorts::<f32>();
-    check_sorts::<i64>();
-    check_sorts::<f64>();
-    check_sorts::<u8>();
-    check_sorts::<i8>();
-    check_sorts::<i16>();
-    check_sorts::<f16>();
-    check_sorts::<bf16>();
+fn the_largest_keys_of_all_widths() {
+    check_largest::<u8>();
+    check_largest::<i8>();
+    check_largest::<i16>();
+    check_largest::<f16>();
+    check_largest::<bf16>();
+    check_largest::<f64>();
 }
 
 #[test]
-fn products_and_extremes() {
-    let (engine, stream, sizes) = engine();
-    for n in sizes {
-        let keys: Vec<u64> = (0..n).map(|i| drawn(i) | 1).collect();
-        let (memory, output) = (engine.upload(&keys).unwrap(), engine.alloc::<u64>(1).unwrap());
-        let plan = Plan::product(&engine, n).unwrap();
-        let free = scratch(&engine, plan.scratch_bytes());
-        // SAFETY: the memory is of the engine and as large as the plan says.
-        twice(|| unsafe { plan.run(stream, memory.as_ptr(), output.as_ptr(), free.as_ptr(), free.len()) });
-        assert_eq!(output.download().unwrap(), [keys.iter().fold(1u64, |a, &b| a.wrapping_mul(b))], "{n}");
-
-        // NaN of either sign, and both zeros.
-        let few = [f32::NAN, -f32::NAN, -0.0, 0.0];
-        for keys in [few[2..].to_vec(), (0..n).map(|i| f32::from_bits(drawn(i) as u32)).collect(), vec![7.0; n]] {
-            let (memory, output) = (engine.upload(&keys).unwrap(), engine.upload(&[3.0f32, 4.0]).unwrap());
-            let plan = Plan::<MinMax<f32>>::min_max(&engine, keys.len()).unwrap();
+fn elements_by_a_functor() {
+    // The functors' kernels are of this program, and for the simulator.
+    let engine = Engine::simulator();
+    for &n in SIZES {
+        let all: Vec<u32> = (0..n).map(|i| drawn(i) as u32).collect();
+        let input = engine.upload(&all).unwrap();
+        let (output, rest) = (engine.alloc::<u32>(n).unwrap(), engine.alloc::<u32>(n).unwrap());
+        let counts = engine.alloc::<u32>(2).unwrap();
+        let limit = engine.upload(&[n as u32 / 2]).unwrap();
+        for (limit, there) in [(null(), n), (limit.as_ptr().cast_const(), n / 2)] {
+            let (odds, evens): (Vec<u32>, Vec<u32>) = all[..there].iter().partition(|&&x| x % 2 == 1);
+            let plan = Plan::select_if(&engine, n, odd, Odd).unwrap();
             let free = scratch(&engine, plan.scratch_bytes());
+            output.fill(0xA5).unwrap();
+            let (from, to, count) = (input.as_ptr(), output.as_ptr(), counts.as_ptr());
+            // SAFETY: the memory is of the engine and as large as the plan says.
+            twice(|| unsafe { plan.run(null_mut(), from, limit, to, count, free.as_ptr(), free.len()) });
+            assert_eq!(counts.download().unwrap()[0], odds.len() as u32, "{there} of {n}");
+            assert_eq!(output.download().unwrap()[..odds.len()], odds, "{there} of {n}");
+            assert!(output.download().unwrap()[odds.len()..].iter().all(|&x| x == 0xA5A5_A5A5), "{there} of {n}");
+            let plan = Plan::partition_if(&engine, n, odd_and_even, Odd).unwrap();
+            let free = scratch(&engine, plan.scratch_bytes());
+            output.fill(0xA5).unwrap();
+            rest.fill(0xA5).unwrap();
+            let (others, number) = (rest.as_ptr(), count.wrapping_add(1));
             // SAFETY: as above.
-            twice(|| unsafe { plan.run(stream, memory.as_ptr(), output.as_ptr(), free.as_ptr(), free.len()) });
-            let mut sorted = keys;
-            sorted.sort_by(f32::total_cmp);
-            let want = sorted.first().zip(sorted.last()).map_or([3.0, 4.0], |(&low, &high)| [low, high]);
-            let got = output.download().unwrap();
-            assert_eq!([got[0], got[1]].map(f32::to_bits), want.map(f32::to_bits), "{n}");
+            twice(|| unsafe {
+                plan.run(null_mut(), from, limit, to, count, others, number, free.as_ptr(), free.len())
+            });
+            assert_eq!(counts.download().unwrap(), [odds.len() as u32, evens.len() as u32], "{there} of {n}");
+            assert_eq!(output.download().unwrap()[..odds.len()], odds, "{there} of {n}");
+            assert_eq!(rest.download().unwrap()[..evens.len()], evens, "{there} of {n}");
+            assert!(rest.download().unwrap()[evens.len()..].iter().all(|&x| x == 0xA5A5_A5A5), "{there} of {n}");
         }
     }
 }
@@ -163,73 +165,6 @@ fn first_values_of_runs() {
 }
 
 #[test]
-fn pairs_of_segments() {
-    let (engine, stream, sizes) = engine();
-    for n in sizes {
-        // The first key and the last are in no segment; two are empty.
-        let (start, end) = (n.min(1), n.saturating_sub(1).max(n.min(1)));
-        let offsets = [start, start, n / 3, n / 3, end].map(|offset| offset.clamp(start, end));
-        let keys: Vec<f32> = (0..n).map(|i| [f32::NAN, -0.0, 0.0, -1.5][drawn(i) as usize % 4]).collect();
-        let values: Vec<u32> = (0..n).map(|i| drawn(i) as u32).collect();
-        let of_offsets = engine.upload(&offsets.map(|offset| offset as u32)).unwrap();
-        let of_values = engine.upload(&values).unwrap();
-        for descending in [false, true] {
-            let (of_keys, moved) = (engine.upload(&keys).unwrap(), engine.upload(&vec![77u32; n]).unwrap());
-            let mut places: Vec<usize> = (0..n).collect();
-            for pair in offsets.windows(2) {
-                places[pair[0]..pair[1]].sort_by(|&a, &b| {
-                    let order = keys[a].total_cmp(&keys[b]);
-                    if descending { order.reverse() } else { order }
-                });
-            }
-            let make = if descending {
-                Plan::<SegmentedSortPairs<f32, u32>>::segmented_sort_pairs_descending
-            } else {
-                Plan::<SegmentedSortPairs<f32, u32>>::segmented_sort_pairs
-            };
-            let plan = make(&engine, n, offsets.len() - 1).unwrap();
-            let free = scratch(&engine, plan.scratch_bytes());
-            let (a, b, c, d) = (of_keys.as_ptr(), of_values.as_ptr(), moved.as_ptr(), of_offsets.as_ptr());
-            // SAFETY: the memory is of the engine and as large as the plan says.
-            unsafe { plan.run(stream, a, b, c, d, free.as_ptr(), free.len()) }.unwrap();
-            let sorted = of_keys.download().unwrap();
-            assert!(sorted.iter().zip(&places).all(|(key, &i)| key.to_bits() == keys[i].to_bits()), "{n}");
-            let in_segments = |i: usize| (start..end).contains(&i);
-            let want: Vec<u32> = (0..n).map(|i| if in_segments(i) { values[places[i]] } else { 77 }).collect();
-            assert_eq!(moved.download().unwrap(), want, "{n}");
-        }
-    }
-}
-
-#[test]
-fn counts_between_edges() {
-    let (engine, stream, sizes) = engine();
-    let edges = [-1.0, 0.0, 0.0, 0.5, f64::INFINITY];
-    for n in sizes {
-        let special = [f64::NAN, -f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, 0.5, -1.0, 0.25, -2.0, 1e300];
-        let keys: Vec<f64> = (0..n).map(|i| special[drawn(i) as usize % special.len()]).collect();
-        let mut want = [0u32; 7];
-        for key in &keys {
-            let place = match edges.iter().filter(|edge| *edge <= key).count() {
-                _ if key.is_nan() => 6,
-                0 => 4,
-                5 => 5,
-                place => place - 1,
-            };
-            want[place] += 1;
-        }
-        let (memory, of_edges) = (engine.upload(&keys).unwrap(), engine.upload(&edges).unwrap());
-        let counts = engine.upload(&[9u32; 7]).unwrap();
-        let plan = Plan::<HistogramByEdges<f64>>::histogram_by_edges(&engine, n, 4).unwrap();
-        let free = scratch(&engine, plan.scratch_bytes());
-        let (a, b, c) = (memory.as_ptr(), of_edges.as_ptr(), counts.as_ptr());
-        // SAFETY: the memory is of the engine and as large as the plan says.
-        twice(|| unsafe { plan.run(stream, a, b, c, free.as_ptr(), free.len()) });
-        assert_eq!(counts.download().unwrap(), want, "{n}");
-    }
-}
-
-#[test]
 fn what_a_plan_cannot_do_is_refused() {
     let (engine, stream, _) = engine();
     let refused = |result: Result<()>, words: &str| {
@@ -241,6 +176,11 @@ fn what_a_plan_cannot_do_is_refused() {
     }
     let wide = Plan::<SegmentedSortPairs<u32, f64>>::segmented_sort_pairs(&engine, 5, 1);
     refused(wide.map(drop), "values of 8 bytes");
+    for k in [6, usize::MAX] {
+        refused(Plan::<TopK<u8>>::top_k(&engine, 5, k).map(drop), "do not exist");
+        refused(Plan::<TopKPairs<u8, u8>>::bottom_k_pairs(&engine, 5, k).map(drop), "do not exist");
+    }
+    refused(Plan::<TopK<bf16>>::nth_element(&engine, 5, 5).map(drop), "have no place 5");
     refused(Plan::<Argsort<u8>>::argsort(&engine, 1 << 32).map(drop), "too many");
     let plan = Plan::<Argsort<u64>>::argsort(&engine, 100).unwrap();
     let (keys, places) = (engine.upload(&[1u64; 100]).unwrap(), engine.alloc::<u32>(104).unwrap());

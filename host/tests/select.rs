@@ -28,7 +28,7 @@ fn sizes(engine: &Engine) -> Vec<usize> {
 /// Whether a number is odd.
 #[simt::argument]
 #[derive(Clone, Copy)]
-struct Odd;
+pub struct Odd;
 
 impl Functor<u32> for Odd {
     type Out = bool;
@@ -40,7 +40,7 @@ impl Functor<u32> for Odd {
 }
 
 #[kernel(max_threads = BLOCK)]
-fn odd(
+pub fn odd(
     input: Global<u32>,
     limit: Global<u32>,
     output: Global<u32>,
@@ -53,7 +53,7 @@ fn odd(
 
 #[kernel(max_threads = BLOCK)]
 #[allow(clippy::too_many_arguments, reason = "views")]
-fn odd_and_even(
+pub fn odd_and_even(
     input: Global<u32>,
     limit: Global<u32>,
     output: Global<u32>,

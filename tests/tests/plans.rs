@@ -12,6 +12,8 @@
 //! Outputs and scratch memory are poisoned first, and every array lies between guards. All bytes are compared with what
 //! the host computes from the input. Where there is no GPU, the GPU's trials are reported as ignored.
 
+#[path = "plans/all_keys.rs"]
+mod all_keys;
 #[path = "plans/jobs.rs"]
 mod jobs;
 
@@ -22,7 +24,7 @@ use cust::sys;
 use jobs::{Job, POISON, jobs};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::engine::{Buffer, DeviceChoice, Engine};
-use rungs::plan::{Histogram, Plan, SCRATCH_ALIGN, SORT_ALIGN, Sort, SortPairs};
+use rungs::plan::{Histogram, Plan, SCRATCH_ALIGN, SORT_ALIGN, Sort, TopK};
 use rungs_kernels::histogram::MAX_BINS;
 use std::ffi::c_void;
 use std::ptr;
@@ -264,13 +266,14 @@ fn refusals(choice: DeviceChoice) -> Result<(), Failed> {
                 refused(&with(number, start), start, bytes, "overlap")?;
             }
         }
-        for (number, address) in addresses.iter().enumerate() {
-            refused(&with(number, ptr::null_mut()), start, bytes, "should be")?;
-            if job.what.starts_with("sort") {
-                let aside = address.wrapping_add(SORT_ALIGN / 2);
+        for (number, (address, array)) in addresses.iter().zip((job.arrays)(1)).enumerate() {
+            if array.is_needed {
+                refused(&with(number, ptr::null_mut()), start, bytes, "should be")?;
+            }
+            let align = if job.what.starts_with("sort") { SORT_ALIGN } else { array.align };
+            if align > 1 {
+                let aside = address.wrapping_add(align / 2);
                 refused(&with(number, aside), start, bytes, "must begin on a multiple of")?;
-            } else if !job.what.contains("u8") || number == 1 {
-                refused(&with(number, address.wrapping_add(1)), start, bytes, "must begin on a multiple of")?;
             }
         }
         if let [first, _] = addresses[..] {
@@ -293,8 +296,8 @@ fn refusals(choice: DeviceChoice) -> Result<(), Failed> {
     }
     let too_many = Plan::<Sort<u32>>::sort(&engine, 1 << 32).map(|plan| plan.len());
     assert!(matches!(too_many, Err(rungs::Error::Usage(_))), "{too_many:?}");
-    let wide = Plan::<SortPairs<u32, u64>>::sort_pairs(&engine, 5).map(|plan| plan.len());
-    assert!(matches!(wide, Err(rungs::Error::Usage(_))), "{wide:?}");
+    let none = Plan::<TopK<u8>>::nth_element(&engine, 5, 5).map(|plan| plan.len());
+    assert!(matches!(none, Err(rungs::Error::Usage(_))), "{none:?}");
     for bins in [0, MAX_BINS + 1] {
         let plan = Plan::<Histogram<u8>>::histogram(&engine, 5, bins).map(|plan| plan.len());
         assert!(matches!(plan, Err(rungs::Error::Usage(_))), "{plan:?}");

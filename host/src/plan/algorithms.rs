@@ -5,9 +5,9 @@ use super::{Plan, SCRATCH_ALIGN, sealed};
 use crate::data::Element;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::keys::order_of;
 use crate::vec::choice::{self, choose};
 use crate::vec::operators::Factor;
+use crate::vec::places::{self, Pairs, PlaceWord, choose_pairs};
 use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::histogram::{self, Key};
 use rungs_kernels::keys::DESCENDING;
@@ -82,11 +82,11 @@ impl<T: SortKey> sealed::Algorithm for Sort<T> {
     }
 }
 
-impl<K, V> sealed::Algorithm for SortPairs<K, V> {
-    type Args = sort::Pairs;
+impl<K: Scalar, V: Scalar> sealed::Algorithm for SortPairs<K, V> {
+    type Args = Pairs<K, V>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
-        sort::Pairs { keys: nowhere(n), values: nowhere(n), order: self.order }
+        Pairs { keys: nowhere(n), values: nowhere(n), order: self.order }
     }
 }
 
@@ -132,14 +132,6 @@ pub(super) fn nowhere<T: Scalar>(n: u32) -> Global<T> {
 pub(super) fn count(n: usize) -> Result<u32> {
     u32::try_from(n)
         .map_err(|_| Error::Usage(format!("{n} elements are too many for a plan; the limit is {}", u32::MAX)))
-}
-
-/// Refuses values of another size than that of the words that pairs have.
-pub(super) fn expect_values_of_words<V>() -> Result<()> {
-    match size_of::<V>() {
-        4 => Ok(()),
-        bytes => Err(Error::Usage(format!("values of {bytes} bytes do not go with keys here; those of 4 bytes do"))),
-    }
 }
 
 impl<T: SortKey> Plan<Sort<T>> {
@@ -199,14 +191,18 @@ impl<T: SortKey> Plan<Sort<T>> {
     }
 }
 
-impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
-    /// A sort of `n` keys of 4 bytes, the smallest first, which moves a value of 4 bytes with each key. Equal keys keep
-    /// their order.
+impl<K: SortKey, V: Scalar> Plan<SortPairs<K, V>>
+where
+    Wide<K>: PlaceWord,
+{
+    /// A sort of `n` keys, the smallest first, which moves a value with each key. Equal keys keep their order. Keys and
+    /// values of 4 bytes each are moved together; others by their places, with scratch memory for a copy of the values,
+    /// and of keys of 8 bytes.
     ///
     /// # Errors
-    /// [`Error::Usage`] for values of another size; otherwise as for [`Plan::sort`].
+    /// As for [`Plan::sort`].
     pub fn sort_pairs(engine: &Engine, n: usize) -> Result<Self> {
-        Self::sort_pairs_in_order(engine, n, order_of(K::DTYPE))
+        Self::sort_pairs_in_order(engine, n, K::ORDER)
     }
 
     /// The same with the largest key first. Equal keys keep their order here too.
@@ -214,11 +210,12 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
     /// # Errors
     /// As for [`Plan::sort_pairs`].
     pub fn sort_pairs_descending(engine: &Engine, n: usize) -> Result<Self> {
-        Self::sort_pairs_in_order(engine, n, order_of(K::DTYPE) | DESCENDING)
+        Self::sort_pairs_in_order(engine, n, K::ORDER | DESCENDING)
     }
 
     fn sort_pairs_in_order(engine: &Engine, n: usize, order: u32) -> Result<Self> {
-        Self::sort_pairs_by_rung(engine, count(n)?, order, choose(choice::PAIR_SORTS, engine, size_of::<K>(), n)?)
+        let n = count(n)?;
+        Self::sort_pairs_by_rung(engine, n, order, choose_pairs(engine, n)?)
     }
 
     pub(super) fn sort_pairs_by_rung(
@@ -227,9 +224,7 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
         order: u32,
         rung: &'static Entry<sort::Sort>,
     ) -> Result<Self> {
-        expect_values_of_words::<V>()?;
-        let algorithm = SortPairs { order, pairs: PhantomData };
-        Self::new(engine, n, algorithm, move |on| rung.pair_sorter(on, n))
+        Self::by(engine, n, SortPairs { order, pairs: PhantomData }, move |on| places::sort_pairs(on, rung, n))
     }
 
     /// Enqueues a sort of the keys at `keys` with the values at `values`, both of which begin on a multiple of
@@ -251,7 +246,7 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
         // SAFETY: as the caller says.
         unsafe {
             let ((keys, a), (values, b)) = (given("the keys", keys, self.n), given("the values", values, self.n));
-            let (args, arrays) = (sort::Pairs { keys, values, order: self.algorithm.order }, [a, b]);
+            let (args, arrays) = (Pairs { keys, values, order: self.algorithm.order }, [a, b]);
             self.enqueue(stream, args, &arrays.map(|array| array.aligned(SORT_ALIGN)), scratch, scratch_bytes)
         }
     }

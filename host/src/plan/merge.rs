@@ -1,13 +1,12 @@
-//! A plan that merges two sorted arrays.
+//! Plans for sorted arrays: two are merged, or one is searched.
 
 use super::algorithms::{count, nowhere};
 use super::arrays::given;
 use super::{Plan, sealed};
-use crate::data::Element;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::keys::order_of;
 use crate::vec::ordered::{OrderedWord, merge_geometry};
+use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::ladder::{Lengths, expect_len};
 use rungs_kernels::ordered::merge::tiles;
 use simt::{Global, Scalar, launcher};
@@ -19,6 +18,33 @@ pub struct Merge<T> {
     /// Elements of each.
     lens: [u32; 2],
     elements: PhantomData<fn(T)>,
+}
+
+/// Searches a sorted array.
+pub struct Search<T> {
+    needles: u32,
+    elements: PhantomData<fn(T)>,
+}
+
+/// The sorted array, what is searched for, and the places.
+pub struct Searched<T> {
+    pub(super) keys: [Global<T>; 2],
+    pub(super) places: Global<u32>,
+}
+
+impl<T: Scalar> Lengths for Searched<T> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("elements", self.keys[0], n)?;
+        expect_len("places", self.places, self.keys[1].len())
+    }
+}
+
+impl<T: Scalar> sealed::Algorithm for Search<T> {
+    type Args = Searched<T>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        Searched { keys: [n, self.needles].map(nowhere), places: nowhere(self.needles) }
+    }
 }
 
 /// Both arrays, and the result.
@@ -33,15 +59,18 @@ impl<W: Scalar> Lengths for Both<W> {
     }
 }
 
-impl<T: Element<Word: Scalar>> sealed::Algorithm for Merge<T> {
-    type Args = Both<T::Word>;
+impl<T: Scalar> sealed::Algorithm for Merge<T> {
+    type Args = Both<T>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         Both { inputs: self.lens.map(nowhere), output: nowhere(n) }
     }
 }
 
-impl<T: Element<Word: OrderedWord>> Plan<Merge<T>> {
+impl<T: SortKey> Plan<Merge<T>>
+where
+    Wide<T>: OrderedWord,
+{
     /// A merge of `first` and `second` elements, both sorted as [`Plan::sort`] sorts. Of equal elements those of the
     /// first array come first, and each array's keep their order.
     ///
@@ -51,11 +80,16 @@ impl<T: Element<Word: OrderedWord>> Plan<Merge<T>> {
         let n = count(first.saturating_add(second))?;
         let algorithm = Merge { lens: [first as u32, second as u32], elements: PhantomData };
         Self::by(engine, n, algorithm, move |on| {
-            let (splits, order) = (on.scratch::<u32>(tiles(n) + 1)?, order_of(T::DTYPE));
+            let widened = |n: usize| Widened::<T::Word>::new(on, n as u32);
+            let (a, b, merged) = (widened(first)?, widened(second)?, widened(n as usize)?);
+            let splits = on.scratch::<u32>(tiles(n) + 1)?;
             Ok(Box::new(move |on, Both { inputs, output }| {
-                T::Word::split(on, inputs, order, splits.view())?;
-                let args = (inputs[0], inputs[1], order, splits.view(), output);
-                T::Word::merge(on, merge_geometry::<T>(n as usize, false), args)
+                let [first, second] = inputs.map(|input| input.cast());
+                let (inputs, to) = ([a.widen(on, first)?, b.widen(on, second)?], output.cast());
+                Wide::<T>::split(on, inputs, T::ORDER, splits.view())?;
+                let args = (inputs[0], inputs[1], T::ORDER, splits.view(), merged.of(to));
+                Wide::<T>::merge(on, merge_geometry::<Wide<T>>(n as usize, false), args)?;
+                merged.narrow(on, to)
             }))
         })
     }
@@ -83,6 +117,66 @@ impl<T: Element<Word: OrderedWord>> Plan<Merge<T>> {
                 (given("the first array", first, lens[0]), given("the second array", second, lens[1]));
             let (output, all) = given("the output", output, self.n);
             self.enqueue(stream, Both { inputs: [a, b], output }, &[one, two, all], scratch, scratch_bytes)
+        }
+    }
+}
+
+impl<T: SortKey> Plan<Search<T>>
+where
+    Wide<T>: OrderedWord,
+{
+    /// For each of so many needles, how many of `n` elements are less: the first place where it could stand. The
+    /// elements are sorted as [`Plan::sort`] sorts. Needles that are sorted are found faster.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`], by the number of needles, too.
+    pub fn lower_bound(engine: &Engine, n: usize, needles: usize) -> Result<Self> {
+        Self::bounds(engine, n, needles, 0)
+    }
+
+    /// For each of so many needles, how many of `n` elements are not greater: the last place where it could stand.
+    ///
+    /// # Errors
+    /// As for [`Plan::lower_bound`].
+    pub fn upper_bound(engine: &Engine, n: usize, needles: usize) -> Result<Self> {
+        Self::bounds(engine, n, needles, 1)
+    }
+
+    fn bounds(engine: &Engine, n: usize, needles: usize, upper: u32) -> Result<Self> {
+        let (n, needles) = (count(n)?, count(needles)?);
+        Self::by(engine, n, Search { needles, elements: PhantomData }, move |on| {
+            let (a, b) = (Widened::<T::Word>::new(on, n)?, Widened::<T::Word>::new(on, needles)?);
+            Ok(Box::new(move |on, Searched { keys, places }| {
+                let [elements, needles] = keys.map(|keys| keys.cast());
+                let keys = [a.widen(on, elements)?, b.widen(on, needles)?];
+                Wide::<T>::bounds(on, keys, T::ORDER, upper, places)
+            }))
+        })
+    }
+
+    /// Enqueues a search for the needles at `needles` among the elements at `input`, which writes a place for each to
+    /// `places`.
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `input`, `needles`, `places` and `scratch`.
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        input: *const T,
+        needles: *const T,
+        places: *mut u32,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let of = self.algorithm.needles;
+        // SAFETY: as the caller says.
+        unsafe {
+            let ((input, a), (needles, b)) = (given("the input", input, self.n), given("the needles", needles, of));
+            let (places, c) = given("the places", places, of);
+            self.enqueue(stream, Searched { keys: [input, needles], places }, &[a, b, c], scratch, scratch_bytes)
         }
     }
 }

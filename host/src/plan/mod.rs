@@ -25,27 +25,34 @@
 //! | --- | --- | --- |
 //! | [`Plan::sort`], [`Plan::sort_descending`] | keys, in place | integers of 8 to 64 bits, all floats |
 //! | [`Plan::argsort`], [`Plan::argsort_descending`] | keys, a place of 4 bytes for each, stable | as sort |
-//! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | `u32`, `i32`, `f32` |
+//! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | as sort; any values |
 //! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by your own order | any number |
 //! | [`Plan::reduce`] | input, one element of output | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
 //! | [`Plan::scan`] | input and output, which may be the same | as reduce |
 //! | [`Plan::reduce_with`], [`Plan::scan_with`] | the same, by an operator of your own | any `Scalar` |
 //! | [`Plan::product`] | input, one element of output | as reduce |
-//! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as reduce |
-//! | [`Plan::min_max`] | input, two elements of output | as reduce |
+//! | [`Plan::arg_min`], [`Plan::arg_max`] | input, a place of 4 bytes | as sort |
+//! | [`Plan::min_max`] | input, two elements of output | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
 //! | [`Plan::histogram_by_edges`] | input, edges, and a count for each bin and three more | as reduce |
-//! | [`Plan::select_between`], [`Plan::unique`] | input, output, count; a limit, or null | as reduce |
-//! | [`Plan::run_lengths`] | input, output, lengths, count; a limit, or null | as reduce |
-//! | [`Plan::reduce_by_key`] | keys, values, both outputs, count; a limit, or null | as reduce |
-//! | [`Plan::unique_by_key`] | the same | keys as reduce, values of any `Scalar` |
-//! | [`Plan::scan_by_key`] | keys, values, output, which may be the values | as reduce |
-//! | [`Plan::merge`] | two sorted inputs, output | as reduce |
-//! | [`Plan::segmented_sort`], [`Plan::segmented_sort_descending`] | keys, in place, offsets | as reduce |
-//! | [`Plan::segmented_sort_pairs`] and its `_descending` | keys, in place, values, their output, offsets | as pairs |
+//! | [`Plan::select_between`] | input, output, count; a limit, or null | as sort |
+//! | [`Plan::unique`], [`Plan::select_if`] | the same | any `Scalar` |
+//! | [`Plan::select_flagged`] | the same, and flags | any `Scalar` |
+//! | [`Plan::partition_between`], [`Plan::partition_if`] | the same, and both of the others | as selections |
+//! | [`Plan::partition_flagged`] | the same, and flags | any `Scalar` |
+//! | [`Plan::run_lengths`] | input, output, lengths, count; a limit, or null | as sort |
+//! | [`Plan::reduce_by_key`] | keys, values, both outputs, count; a limit, or null | keys as sort, values as reduce |
+//! | [`Plan::unique_by_key`] | the same | keys as sort, values of any `Scalar` |
+//! | [`Plan::scan_by_key`] | keys, values, output, which may be the values | keys as sort, values as reduce |
+//! | [`Plan::merge`] | two sorted inputs, output | as sort |
+//! | [`Plan::lower_bound`], [`Plan::upper_bound`] | sorted input, needles, a place for each | as sort |
+//! | [`Plan::segmented_sort`], [`Plan::segmented_sort_descending`] | keys, in place, offsets | as sort |
+//! | [`Plan::segmented_sort_pairs`], its `_descending` | keys, values, their output, offsets | `u32`, `i32`, `f32` |
 //! | [`Plan::segmented_reduce`] | input, offsets, an element of output per segment | as reduce |
 //! | [`Plan::segmented_scan`] | input, offsets, output, which may be the input | as reduce |
-//! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as reduce |
+//! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
+//! | [`Plan::nth_element`] | input, one element of output | as sort |
+//! | [`Plan::top_k_pairs`], [`Plan::bottom_k_pairs`] | keys, values, output for both | as sort; any values |
 //!
 //! **Contexts, streams, memory.** On a GPU the engine is [`Engine::adopt`]'s, for a context of the caller's, or
 //! [`Engine::open`]'s, which has the device's primary context. The crates give handles and addresses so; a cast makes
@@ -78,6 +85,7 @@
 mod algorithms;
 mod arrays;
 mod bins;
+mod largest;
 mod merge;
 mod places;
 mod runs;
@@ -90,12 +98,13 @@ mod tests;
 
 pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
 pub use bins::HistogramByEdges;
-pub use merge::Merge;
+pub use largest::{TopK, TopKPairs};
+pub use merge::{Merge, Search};
 pub use places::{Argsort, FirstPlace, MinMax};
 pub use runs::{ReduceByKey, RunLengths, ScanByKey};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
 pub use segments::{SegmentedReduce, SegmentedScan, SegmentedSort, SegmentedSortPairs};
-pub use selections::{Select, TopK, Unique};
+pub use selections::{Partition, PartitionFlagged, Select, SelectFlagged};
 
 use crate::engine::Engine;
 use crate::engine::on_stream::{OnStream, Rehearsal};

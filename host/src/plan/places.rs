@@ -3,13 +3,11 @@
 use super::algorithms::{SORT_ALIGN, count, nowhere};
 use super::arrays::given;
 use super::{Plan, sealed};
-use crate::data::Element;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::keys::order_of;
 use crate::vec::operators::ExtremeWord;
 use crate::vec::places::{PlaceWord, Placed, choose_pairs, launches};
-use crate::vec::sorts::{SortKey, Wide};
+use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::{Lengths, expect_len};
 use rungs_kernels::selections::reduce::launches::Prepared;
@@ -30,7 +28,7 @@ pub struct FirstPlace<T> {
 }
 
 /// Finds the least and the greatest element.
-pub struct MinMax<T>(PhantomData<fn(T)>);
+pub struct MinMax<T>(FirstPlace<T>);
 
 /// Elements, and memory for what is found among them.
 pub struct Found<W, O> {
@@ -53,19 +51,19 @@ impl<T: SortKey> sealed::Algorithm for Argsort<T> {
     }
 }
 
-impl<T: Element<Word: Scalar>> sealed::Algorithm for FirstPlace<T> {
-    type Args = Found<T::Word, u32>;
+impl<T: Scalar> sealed::Algorithm for FirstPlace<T> {
+    type Args = Found<T, u32>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         Found { input: nowhere(n), output: nowhere(1), order: self.order }
     }
 }
 
-impl<T: Element<Word: Scalar>> sealed::Algorithm for MinMax<T> {
-    type Args = Found<T::Word, T::Word>;
+impl<T: Scalar> sealed::Algorithm for MinMax<T> {
+    type Args = Found<T, T>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
-        Found { input: nowhere(n), output: nowhere(2), order: order_of(T::DTYPE) }
+        Found { input: nowhere(n), output: nowhere(2), order: self.0.order }
     }
 }
 
@@ -121,14 +119,17 @@ where
     }
 }
 
-impl<T: Element<Word: ExtremeWord>> Plan<FirstPlace<T>> {
+impl<T: SortKey> Plan<FirstPlace<T>>
+where
+    Wide<T>: ExtremeWord,
+{
     /// The place of the least of `n` elements, of equal ones the first; of no elements it is [`u32::MAX`]. NaN is where
     /// a sort puts it, see [`crate::data`].
     ///
     /// # Errors
     /// As for [`Plan::sort`].
     pub fn arg_min(engine: &Engine, n: usize) -> Result<Self> {
-        Self::first_place(engine, n, order_of(T::DTYPE))
+        Self::first_place(engine, n, T::ORDER)
     }
 
     /// The place of the greatest of `n` elements, as [`Plan::arg_min`] gives that of the least.
@@ -136,15 +137,16 @@ impl<T: Element<Word: ExtremeWord>> Plan<FirstPlace<T>> {
     /// # Errors
     /// As for [`Plan::sort`].
     pub fn arg_max(engine: &Engine, n: usize) -> Result<Self> {
-        Self::first_place(engine, n, order_of(T::DTYPE) | DESCENDING)
+        Self::first_place(engine, n, T::ORDER | DESCENDING)
     }
 
     fn first_place(engine: &Engine, n: usize, order: u32) -> Result<Self> {
         let n = count(n)?;
         Self::by(engine, n, FirstPlace { order, elements: PhantomData }, move |on| {
-            let prepared = Prepared::new::<T::Word>(on, n)?;
+            let (words, prepared) = (Widened::<T::Word>::new(on, n)?, Prepared::new::<Wide<T>>(on, n)?);
             Ok(Box::new(move |on, Found { input, output, order }| {
-                T::Word::first_place(on, prepared.geometry, (input, output, prepared.workspace(), order))
+                let args = (words.widen(on, input.cast())?, output, prepared.workspace(), order);
+                Wide::<T>::first_place(on, prepared.geometry, args)
             }))
         })
     }
@@ -173,7 +175,10 @@ impl<T: Element<Word: ExtremeWord>> Plan<FirstPlace<T>> {
     }
 }
 
-impl<T: Element<Word: ExtremeWord>> Plan<MinMax<T>> {
+impl<T: SortKey> Plan<MinMax<T>>
+where
+    Wide<T>: ExtremeWord,
+{
     /// The least and the greatest of `n` elements; of no elements nothing is written. NaN is where a sort puts it, see
     /// [`crate::data`].
     ///
@@ -181,11 +186,17 @@ impl<T: Element<Word: ExtremeWord>> Plan<MinMax<T>> {
     /// As for [`Plan::sort`].
     pub fn min_max(engine: &Engine, n: usize) -> Result<Self> {
         let n = count(n)?;
-        Self::by(engine, n, MinMax(PhantomData), move |on| {
-            let prepared = Prepared::new::<T::Word>(on, n)?;
-            Ok(Box::new(move |on, Found { input, output, order }| match n {
-                0 => Ok(()),
-                _ => T::Word::extremes(on, prepared.geometry, (input, output, prepared.workspace(), order)),
+        let algorithm = MinMax(FirstPlace { order: T::ORDER, elements: PhantomData });
+        Self::by(engine, n, algorithm, move |on| {
+            let (words, both) = (Widened::<T::Word>::new(on, n)?, Widened::<T::Word>::new(on, 2)?);
+            let prepared = Prepared::new::<Wide<T>>(on, n)?;
+            Ok(Box::new(move |on, Found { input, output, order }| {
+                if n == 0 {
+                    return Ok(());
+                }
+                let args = (words.widen(on, input.cast())?, both.of(output.cast()), prepared.workspace(), order);
+                Wide::<T>::extremes(on, prepared.geometry, args)?;
+                both.narrow(on, output.cast())
             }))
         })
     }
@@ -208,7 +219,7 @@ impl<T: Element<Word: ExtremeWord>> Plan<MinMax<T>> {
         // SAFETY: as the caller says.
         unsafe {
             let ((input, a), (output, b)) = (given("the input", input, self.n), given("the output", output, 2));
-            let args = Found { input, output, order: order_of(T::DTYPE) };
+            let args = Found { input, output, order: self.algorithm.0.order };
             self.enqueue(stream, args, &[a, b], scratch, scratch_bytes)
         }
     }

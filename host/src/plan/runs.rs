@@ -4,13 +4,14 @@ use super::algorithms::{count, nowhere};
 use super::arrays::{Array, given};
 use super::{Plan, sealed};
 use crate::Operation;
-use crate::data::Element;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::vec::select::{Combines, SelectWord, unique_by_key};
+use crate::vec::launches;
+use crate::vec::select::{Combines, SelectWord};
+use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::ladder::{Lengths, expect_len};
 use rungs_kernels::selections::pass::Pass;
-use rungs_kernels::selections::runs::{CountsRuns, Grouping, Views};
+use rungs_kernels::selections::runs::{Grouping, Views};
 use simt::{Global, Scalar, launcher};
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -58,24 +59,24 @@ fn nothing<K: Scalar, V: Scalar>(n: u32, values: u32) -> Grouped<K, V> {
     Grouped(Views { keys, values, limit, unique: nowhere(n), results: nowhere(n), count: nowhere(1) })
 }
 
-impl<T: Element<Word: Scalar>> sealed::Algorithm for RunLengths<T> {
-    type Args = Grouped<T::Word, u32>;
+impl<T: Scalar> sealed::Algorithm for RunLengths<T> {
+    type Args = Grouped<T, u32>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         nothing(n, 0)
     }
 }
 
-impl<K: Element<Word: Scalar>, V: Scalar> sealed::Algorithm for ReduceByKey<K, V> {
-    type Args = Grouped<K::Word, V>;
+impl<K: Scalar, V: Scalar> sealed::Algorithm for ReduceByKey<K, V> {
+    type Args = Grouped<K, V>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         nothing(n, n)
     }
 }
 
-impl<K: Element<Word: Scalar>, V: Scalar> sealed::Algorithm for ScanByKey<K, V> {
-    type Args = Scanned<K::Word, V>;
+impl<K: Scalar, V: Scalar> sealed::Algorithm for ScanByKey<K, V> {
+    type Args = Scanned<K, V>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         Scanned { views: (nowhere(n), nowhere(n), nowhere(n)), exclusive: self.exclusive }
@@ -89,11 +90,11 @@ type Arrays<K, V> = (*const K, *const V, *const u32, *mut K, *mut V, *mut u32);
 ///
 /// # Safety
 /// The arrays are there, if they are where they can be.
-unsafe fn views<K: Element<Word: Scalar>, V: Scalar>(
+unsafe fn views<K: Scalar, V: Scalar>(
     n: u32,
     of_values: u32,
     (keys, values, limit, unique, results, count): Arrays<K, V>,
-) -> (Grouped<K::Word, V>, [Array; 6]) {
+) -> (Grouped<K, V>, [Array; 6]) {
     let limits = u32::from(!limit.is_null());
     let arrays = [
         Array::of("the keys", keys, n),
@@ -106,10 +107,10 @@ unsafe fn views<K: Element<Word: Scalar>, V: Scalar>(
     // SAFETY: as the caller says.
     let views = unsafe {
         Views {
-            keys: Global::from_raw(keys.cast_mut().cast(), n),
+            keys: Global::from_raw(keys.cast_mut(), n),
             values: if of_values == 0 { nowhere(0) } else { Global::from_raw(values.cast_mut(), n) },
             limit: if limits == 0 { nowhere(0) } else { Global::from_raw(limit.cast_mut(), 1) },
-            unique: Global::from_raw(unique.cast(), n),
+            unique: Global::from_raw(unique, n),
             results: Global::from_raw(results, n),
             count: Global::from_raw(count, 1),
         }
@@ -117,8 +118,12 @@ unsafe fn views<K: Element<Word: Scalar>, V: Scalar>(
     (Grouped(views), arrays)
 }
 
-impl<T: Element<Word: SelectWord>> Plan<RunLengths<T>> {
-    /// The first element of each run of elements with the same bits, of up to `n`, and how many elements it has.
+impl<T: SortKey> Plan<RunLengths<T>>
+where
+    Wide<T>: SelectWord,
+{
+    /// The first element of each run of elements with the same bits, of up to `n`, and how many elements it has. Of
+    /// elements of 8 and 16 bits, those behind the results become zero.
     ///
     /// # Errors
     /// As for [`Plan::sort`].
@@ -129,8 +134,8 @@ impl<T: Element<Word: SelectWord>> Plan<RunLengths<T>> {
 
     pub(super) fn run_lengths_by_pass(engine: &Engine, n: u32, pass: Pass) -> Result<Self> {
         Self::by(engine, n, RunLengths(PhantomData), move |on| {
-            let scratch = Grouping::by(on, n, pass)?;
-            Ok(Box::new(move |on, Grouped(views)| T::Word::run_lengths(on, &scratch, views)))
+            let mut run = launches::run_lengths::<T>(on, n, pass)?;
+            Ok(Box::new(move |on, Grouped(views)| run(on, views)))
         })
     }
 
@@ -164,9 +169,12 @@ impl<T: Element<Word: SelectWord>> Plan<RunLengths<T>> {
     }
 }
 
-impl<K: Element<Word: Combines<V>>, V: Scalar> Plan<ReduceByKey<K, V>> {
+impl<K: SortKey, V: Scalar> Plan<ReduceByKey<K, V>>
+where
+    Wide<K>: Combines<V>,
+{
     /// The key of each run of equal keys, of up to `n`, and its values combined. The last bits of a sum of floats may
-    /// differ from run to run.
+    /// differ from run to run. Of keys of 8 and 16 bits, those behind the results become zero.
     ///
     /// # Errors
     /// As for [`Plan::sort`].
@@ -177,13 +185,13 @@ impl<K: Element<Word: Combines<V>>, V: Scalar> Plan<ReduceByKey<K, V>> {
 
     pub(super) fn reduce_by_key_by_pass(engine: &Engine, n: u32, operation: Operation, pass: Pass) -> Result<Self> {
         Self::by(engine, n, ReduceByKey(PhantomData), move |on| {
-            let scratch = Grouping::by(on, n, pass)?;
-            Ok(Box::new(move |on, Grouped(views)| K::Word::reduce_by_key(on, &scratch, operation, views)))
+            let mut reduce = launches::reduce_by_key::<K, V>(on, n, operation, pass)?;
+            Ok(Box::new(move |on, Grouped(views)| reduce(on, views)))
         })
     }
 }
 
-impl<K: Element<Word: Scalar>, V: Scalar> Plan<ReduceByKey<K, V>> {
+impl<K: SortKey, V: Scalar> Plan<ReduceByKey<K, V>> {
     /// The key of each run of equal keys, of up to `n`, and the first of its values. Behind the results, the output of
     /// values is unspecified.
     ///
@@ -191,11 +199,11 @@ impl<K: Element<Word: Scalar>, V: Scalar> Plan<ReduceByKey<K, V>> {
     /// As for [`Plan::sort`].
     pub fn unique_by_key(engine: &Engine, n: usize) -> Result<Self>
     where
-        K::Word: Combines<u32>,
+        Wide<K>: Combines<u32>,
     {
         let n = count(n)?;
         Self::by(engine, n, ReduceByKey(PhantomData), move |on| {
-            let mut unique = unique_by_key(on, n)?;
+            let mut unique = launches::unique_by_key::<K, V>(on, n)?;
             Ok(Box::new(move |on, Grouped(views)| unique(on, views)))
         })
     }
@@ -230,7 +238,10 @@ impl<K: Element<Word: Scalar>, V: Scalar> Plan<ReduceByKey<K, V>> {
     }
 }
 
-impl<K: Element<Word: Combines<V>>, V: Scalar> Plan<ScanByKey<K, V>> {
+impl<K: SortKey, V: Scalar> Plan<ScanByKey<K, V>>
+where
+    Wide<K>: Combines<V>,
+{
     /// Running sums, minima or maxima of `n` values inside each run of equal keys; with `exclusive`, each leaves its
     /// own value out, and the first of a run is the operation's identity.
     ///
@@ -249,9 +260,10 @@ impl<K: Element<Word: Combines<V>>, V: Scalar> Plan<ScanByKey<K, V>> {
         pass: Pass,
     ) -> Result<Self> {
         Self::by(engine, n, ScanByKey { exclusive, types: PhantomData }, move |on| {
-            let scratch = Grouping::by(on, n, pass)?;
-            Ok(Box::new(move |on, Scanned { views, exclusive }| {
-                K::Word::scan_by_key(on, &scratch, operation, views, exclusive)
+            let (words, scratch) = (Widened::<K::Word>::new(on, n)?, Grouping::by(on, n, pass)?);
+            Ok(Box::new(move |on, Scanned { views: (keys, values, output), exclusive }| {
+                let views = (words.widen(on, keys.cast())?, values, output);
+                Wide::<K>::scan_by_key(on, &scratch, operation, views, exclusive)
             }))
         })
     }

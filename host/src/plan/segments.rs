@@ -1,14 +1,15 @@
 //! Plans for segments: each is sorted, combined or scanned by itself.
 
-use super::algorithms::{count, expect_values_of_words, nowhere};
+use super::algorithms::{count, nowhere};
 use super::arrays::{Array, given};
 use super::{Plan, sealed};
 use crate::Operation;
 use crate::data::Element;
 use crate::engine::Engine;
-use crate::error::Result;
-use crate::keys::{KeyWord, order_of};
+use crate::error::{Error, Result};
+use crate::keys::order_of;
 use crate::vec::select::Combines;
+use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
 use rungs_kernels::ladder::{Lengths, expect_len};
@@ -56,17 +57,30 @@ pub struct Elements<T> {
     pub(super) exclusive: bool,
 }
 
+/// Keys in segments, and their order.
+pub struct Segmented<T> {
+    pub(super) keys: Global<T>,
+    pub(super) offsets: Global<u32>,
+    pub(super) order: u32,
+}
+
+impl<T: Scalar> Lengths for Segmented<T> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("keys", self.keys, n)
+    }
+}
+
 impl<T: Scalar> Lengths for Elements<T> {
     fn check(&self, n: u32) -> launcher::Result {
         expect_len("elements", self.input, n)
     }
 }
 
-impl<T: Element<Word: SegmentWord>> sealed::Algorithm for SegmentedSort<T> {
-    type Args = Segments<T::Word>;
+impl<T: Scalar> sealed::Algorithm for SegmentedSort<T> {
+    type Args = Segmented<T>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
-        Segments { keys: nowhere(n), offsets: nowhere(self.segments + 1), order: self.order }
+        Segmented { keys: nowhere(n), offsets: nowhere(self.segments + 1), order: self.order }
     }
 }
 
@@ -97,18 +111,29 @@ impl<T: Scalar> sealed::Algorithm for SegmentedScan<T> {
     }
 }
 
+/// Refuses values of another size than that of the words that pairs have.
+fn expect_values_of_words<V>() -> Result<()> {
+    match size_of::<V>() {
+        4 => Ok(()),
+        bytes => Err(Error::Usage(format!("values of {bytes} bytes do not go with keys here; those of 4 bytes do"))),
+    }
+}
+
 /// A number of segments; there is one offset more.
 fn segments(segments: usize) -> Result<u32> {
     count(segments.saturating_add(1)).map(|offsets| offsets - 1)
 }
 
-impl<T: Element<Word: KeyWord + SegmentWord>> Plan<SegmentedSort<T>> {
+impl<T: SortKey> Plan<SegmentedSort<T>>
+where
+    Wide<T>: SegmentWord,
+{
     /// A sort of so many segments of `n` keys, in each the smallest first; see [`crate::vec::segments`].
     ///
     /// # Errors
     /// As for [`Plan::sort`].
     pub fn segmented_sort(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
-        Self::segmented_sort_in_order(engine, n, segments, order_of(T::DTYPE))
+        Self::segmented_sort_in_order(engine, n, segments, T::ORDER)
     }
 
     /// The same, the largest first.
@@ -116,13 +141,19 @@ impl<T: Element<Word: KeyWord + SegmentWord>> Plan<SegmentedSort<T>> {
     /// # Errors
     /// As for [`Plan::sort`].
     pub fn segmented_sort_descending(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
-        Self::segmented_sort_in_order(engine, n, segments, order_of(T::DTYPE) | DESCENDING)
+        Self::segmented_sort_in_order(engine, n, segments, T::ORDER | DESCENDING)
     }
 
     fn segmented_sort_in_order(engine: &Engine, n: usize, of: usize, order: u32) -> Result<Self> {
         let algorithm = SegmentedSort { segments: segments(of)?, order, keys: PhantomData };
         let n = count(n)?;
-        Self::new(engine, n, algorithm, move |on| RUNG.sorter::<T::Word>(on, n))
+        Self::by(engine, n, algorithm, move |on| {
+            let (widened, mut sort) = (Widened::<T::Word>::new(on, n)?, RUNG.sorter::<Wide<T>>(on, n)?);
+            Ok(Box::new(move |on, Segmented { keys, offsets, order }| {
+                sort.run(on, Segments { keys: widened.widen(on, keys.cast())?, offsets, order })?;
+                widened.narrow(on, keys.cast())
+            }))
+        })
     }
 
     /// Enqueues a sort of the segments of the keys at `keys`. At `offsets` is where each segment begins and, behind
@@ -147,7 +178,7 @@ impl<T: Element<Word: KeyWord + SegmentWord>> Plan<SegmentedSort<T>> {
         unsafe {
             let (keys, a) = given("the keys", keys, self.n);
             let (offsets, b) = given("the offsets", offsets, segments + 1);
-            self.enqueue(stream, Segments { keys, offsets, order }, &[a, b], scratch, scratch_bytes)
+            self.enqueue(stream, Segmented { keys, offsets, order }, &[a, b], scratch, scratch_bytes)
         }
     }
 }
@@ -157,7 +188,7 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SegmentedSortPairs<K, V>> {
     /// key. Equal keys keep their order.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) for values of another size; otherwise as for [`Plan::sort`].
+    /// [`Error::Usage`] for values of another size; otherwise as for [`Plan::sort`].
     pub fn segmented_sort_pairs(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
         Self::segmented_sort_pairs_in_order(engine, n, segments, order_of(K::DTYPE))
     }

@@ -2,16 +2,18 @@
 //! tests/tests/plans.rs.
 
 use super::bins::Counted;
+use super::largest::{Largest, LargestPairs};
+use super::merge::{Both, Searched};
 use super::places::Found;
 use super::runs::{Grouped, Scanned};
-use super::selections::Kept;
+use super::segments::Segmented;
 use super::*;
 use crate::data::Element;
 use crate::engine::Buffer;
 use crate::keys::order_of;
 use crate::vec::choice;
-use crate::vec::places::Placed;
-use rungs_kernels::ladder::segmented_sort::Segments;
+use crate::vec::launches::Kept;
+use crate::vec::places::{Pairs, Placed};
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::selections::operators::compose_u32;
@@ -149,7 +151,7 @@ fn a_sort_by_every_rung_that_a_gpu_is_given_only_launches_and_fills() {
             check_captured(rung.rung.name, &plan, || {
                 keys_memory.write(&few).unwrap();
                 values.write(&(0..n).collect::<Vec<_>>()).unwrap();
-                sort::Pairs { keys: keys_memory.view(), values: values.view(), order: plan.algorithm.order }
+                Pairs { keys: keys_memory.view(), values: values.view(), order: plan.algorithm.order }
             });
             let mut sorted: Vec<(u32, u32)> = few.iter().copied().zip(0..n).collect();
             sorted.sort_unstable();
@@ -218,7 +220,8 @@ fn selections_only_launch_and_fill() {
         let views = |limit: Global<u32>| {
             output.fill(0xA5).unwrap();
             count.fill(0xA5).unwrap();
-            Kept(Views { input: input.view(), limit, output: output.view(), count: count.view() })
+            let views = Views { input: input.view(), limit, output: output.view(), count: count.view() };
+            Kept { views, flags: limits.slice(0, 0).cast(), rest: (output.slice(0, 0), limits.slice(0, 0)) }
         };
         for pass in [Pass::LookBack, Pass::LookAhead] {
             let plan = Plan::<Select<u32>>::select_by_pass(&engine, n, ..1 << 30, pass).unwrap();
@@ -228,7 +231,7 @@ fn selections_only_launch_and_fill() {
                 assert_eq!(count.download().unwrap(), [want.len() as u32], "{pass:?} of {there} of {n}");
                 assert_eq!(output.download().unwrap()[..want.len()], want, "{pass:?} of {there} of {n}");
             }
-            let plan = Plan::<Unique<u32>>::unique_by_pass(&engine, n, pass).unwrap();
+            let plan = Plan::<Select<u32>>::unique_by_pass(&engine, n, pass).unwrap();
             input.write(&keys(n).into_iter().map(|key| key >> 31).collect::<Vec<_>>()).unwrap();
             check_captured("unique", &plan, || views(limits.slice(0, 0)));
             let mut want: Vec<u32> = keys(n).into_iter().map(|key| key >> 31).collect();
@@ -286,6 +289,71 @@ fn places_extremes_products_and_counts_only_launch_and_fill() {
         assert_eq!(places.download().unwrap()[..firsts.len()], firsts, "n = {n}");
         let want: Vec<u32> = firsts.iter().map(|key| key >> 31).collect();
         assert_eq!(unique.download().unwrap()[..want.len()], want, "n = {n}");
+    }
+}
+
+/// Keys that are copied to words and back, in plans of all kinds; that the results are right: tests/tests/plans.rs.
+#[test]
+fn narrow_keys_take_launches_and_one_fill_alone() {
+    let engine = Engine::simulator();
+    for n in [0u32, 1, 33, 2816, 2817, 8193] {
+        let len = n as usize;
+        let keys: Vec<u8> = keys(n).into_iter().map(|key| key as u8).collect();
+        let (input, output) = (engine.upload(&keys).unwrap(), engine.upload(&keys).unwrap());
+        let rest = engine.upload(&keys).unwrap();
+        let wide = [(); 2].map(|()| engine.upload(&vec![7u64; len]).unwrap());
+        let (words, ends) = (engine.alloc::<u32>(len).unwrap(), engine.upload(&[0, n / 3, n]).unwrap());
+        let (count, two) = (engine.alloc::<u32>(1).unwrap(), engine.alloc::<u32>(1).unwrap());
+        let limit = count.slice(0, 0);
+        let (input, output, rest) = (input.view(), output.view(), rest.view());
+        let views = Views { input, limit, output, count: count.view() };
+        let of = |others| Kept { views, flags: input, rest: others };
+        let plan = Plan::<Select<u8>>::select_between(&engine, len, 7..100).unwrap();
+        check_captured("select", &plan, || of((rest, two.view())));
+        let plan = Plan::<Select<u8>>::unique(&engine, len).unwrap();
+        check_captured("unique", &plan, || of((rest, two.view())));
+        let plan = Plan::<Partition<u8>>::partition_between(&engine, len, 7..100).unwrap();
+        check_captured("partition", &plan, || of((rest, two.view())));
+        let plan = Plan::<SelectFlagged<u8>>::select_flagged(&engine, len).unwrap();
+        check_captured("select by flags", &plan, || of((rest, two.view())));
+        let plan = Plan::<PartitionFlagged<u8>>::partition_flagged(&engine, len).unwrap();
+        check_captured("partition by flags", &plan, || of((rest, two.view())));
+        let (values, results) = (wide[0].view(), wide[1].view());
+        let runs = || Grouped(runs::Views { keys: input, values, limit, unique: output, results, count: count.view() });
+        let plan = Plan::<ReduceByKey<u8, u64>>::reduce_by_key(&engine, len, Operation::Sum).unwrap();
+        check_captured("reduce by key", &plan, runs);
+        let plan = Plan::<ReduceByKey<u8, u64>>::unique_by_key(&engine, len).unwrap();
+        check_captured("unique by key", &plan, runs);
+        let plan = Plan::<ScanByKey<u8, u64>>::scan_by_key(&engine, len, Operation::Sum, true).unwrap();
+        check_captured("scan by key", &plan, || Scanned { views: (input, values, results), exclusive: true });
+        let order = order_of(u8::DTYPE);
+        for k in [0, len / 2, len] {
+            let (to, moved) = (output.slice(0, k as u32), words.slice(0, k));
+            let plan = Plan::<TopK<u8>>::top_k(&engine, len, k).unwrap();
+            check_captured("top k", &plan, || Largest { input, output: to, order });
+            let plan = Plan::<TopKPairs<u8, u32>>::top_k_pairs(&engine, len, k).unwrap();
+            let values = words.view();
+            let keys = || Largest { input, output: to, order };
+            check_captured("top k of pairs", &plan, || LargestPairs { keys: keys(), values, moved });
+        }
+        if len > 0 {
+            let plan = Plan::<TopK<u8>>::nth_element(&engine, len, len / 3).unwrap();
+            check_captured("nth element", &plan, || Largest { input, output: output.slice(0, 1), order });
+        }
+        let plan = Plan::<SortPairs<u8, u64>>::sort_pairs(&engine, len).unwrap();
+        check_captured("pairs of bytes and words", &plan, || Pairs { keys: output, values, order });
+        let plan = Plan::<SortPairs<u64, u8>>::sort_pairs(&engine, len).unwrap();
+        check_captured("pairs of words and bytes", &plan, || Pairs { keys: results, values: output, order });
+        let plan = Plan::<Search<u8>>::lower_bound(&engine, len, len).unwrap();
+        check_captured("search", &plan, || Searched { keys: [output, input], places: words.view() });
+        let plan = Plan::<Merge<u8>>::merge(&engine, len / 3, len - len / 3).unwrap();
+        let inputs = [input.slice(0, n / 3), input.slice(n / 3, n - n / 3)];
+        check_captured("merge", &plan, || Both { inputs, output });
+        if n < 8192 {
+            // Longer segments are sorted by a cooperative launch, which this harness refuses.
+            let plan = Plan::<SegmentedSort<u8>>::segmented_sort(&engine, len, 2).unwrap();
+            check_captured("segmented sort", &plan, || Segmented { keys: output, offsets: ends.view(), order });
+        }
     }
 }
 
@@ -389,7 +457,7 @@ fn segments_are_treated_by_a_plan() {
         let order = order_of(u32::DTYPE);
         check_captured("segmented sort", &plan, || {
             input.write(&data).unwrap();
-            Segments { keys: input.view(), offsets: offsets.view(), order }
+            Segmented { keys: input.view(), offsets: offsets.view(), order }
         });
         let sorted = |pair: &[u32]| {
             let mut all = of(pair);

@@ -47,6 +47,7 @@
 pub mod choice;
 mod copies;
 pub mod histogram;
+pub(crate) mod launches;
 pub mod moves;
 pub mod operators;
 pub mod ordered;

@@ -66,8 +66,14 @@ pub trait OrderedWord: KeyWord + Word {
     /// Launches a search for needles.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch fails.
-    fn bounds(on: &Engine, keys: [Global<Self>; 2], order: u32, upper: u32, places: Global<u32>) -> Result<()>;
+    /// Those of the launch.
+    fn bounds(
+        on: &dyn Launcher,
+        keys: [Global<Self>; 2],
+        order: u32,
+        upper: u32,
+        places: Global<u32>,
+    ) -> launcher::Result;
 }
 
 macro_rules! words {
@@ -100,8 +106,8 @@ macro_rules! words {
             }
 
             fn bounds(
-                on: &Engine, [keys, needles]: [Global<Self>; 2], order: u32, upper: u32, places: Global<u32>,
-            ) -> Result<()> {
+                on: &dyn Launcher, [keys, needles]: [Global<Self>; 2], order: u32, upper: u32, places: Global<u32>,
+            ) -> launcher::Result {
                 let args = (keys, needles, order, upper, places);
                 on.launch(bounds::<$W>::default(), moves::geometry(places.len()), args)
             }

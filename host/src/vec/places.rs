@@ -2,12 +2,12 @@
 
 use super::choice::{self, choose};
 use super::moves::by_size;
-use super::sorts::{SortWord, Widened};
+use super::sorts::{SortKey, SortWord, Wide, Widened};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::keys::KeyWord;
 use rungs_kernels::keys::UNSIGNED;
-use rungs_kernels::ladder::sort::{Pairs, Sort};
+use rungs_kernels::ladder::sort::{self, Sort};
 use rungs_kernels::ladder::{Entry, Launches, Lengths, expect_len};
 use rungs_kernels::places::{self, places_gather, places_halves, places_own};
 use simt::launcher::{self, Launcher};
@@ -76,6 +76,59 @@ pub(crate) fn launches<W: SortWord<Wide: PlaceWord>>(
     }))
 }
 
+/// Keys and their values, which are sorted in place.
+pub struct Pairs<K, V> {
+    pub(crate) keys: Global<K>,
+    pub(crate) values: Global<V>,
+    /// What the keys' words mean, see [`rungs_kernels::keys`].
+    pub(crate) order: u32,
+}
+
+impl<K: Scalar, V: Scalar> Lengths for Pairs<K, V> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("keys", self.keys, n)?;
+        expect_len("values", self.values, n)
+    }
+}
+
+/// Takes the memory for launches that sort `n` keys in place and move a value with each; equal keys keep their order.
+/// `rung` sorts 32-bit keys with values.
+pub(crate) fn sort_pairs<K: SortKey, V: Scalar>(
+    on: &dyn Launcher,
+    rung: &'static Entry<Sort>,
+    n: u32,
+) -> launcher::Result<Launches<Pairs<K, V>>>
+where
+    Wide<K>: PlaceWord,
+{
+    if size_of::<K>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>() {
+        let mut sort = rung.pair_sorter(on, n)?;
+        return Ok(Box::new(move |on, Pairs { keys, values, order }| {
+            sort.run(on, sort::Pairs { keys: keys.cast(), values: values.cast(), order })
+        }));
+    }
+    // Words of 32 bits are sorted together with the places. Those of 64 bits stay, and a copy of them is moved after.
+    let are_sorted = size_of::<Wide<K>>() == size_of::<u32>();
+    let (widened, copy) = (Widened::<K::Word>::new(on, n)?, on.scratch::<K>(if are_sorted { 0 } else { n })?);
+    let (places, copies) = (on.scratch::<u32>(n)?, on.scratch::<V>(n)?);
+    let mut sort = Wide::<K>::sorter(on, rung, n, are_sorted)?;
+    Ok(Box::new(move |on, Pairs { keys, values, order }| {
+        let places = places.view();
+        on.launch(places_own, places::geometry(n), (places,))?;
+        gather(on, values, places, copies.view())?;
+        if !are_sorted {
+            gather(on, keys, places, copy.view())?;
+        }
+        sort(on, Placed { keys: widened.widen(on, keys.cast())?, order, places })?;
+        if are_sorted {
+            widened.narrow(on, keys.cast())?;
+        } else {
+            gather(on, copy.view(), places, keys)?;
+        }
+        gather(on, copies.view(), places, values)
+    }))
+}
+
 impl PlaceWord for u32 {
     fn sorter(
         on: &dyn Launcher,
@@ -90,7 +143,7 @@ impl PlaceWord for u32 {
                 gather(on, keys, places, copy.view())?;
                 keys = copy.view();
             }
-            sort.run(on, Pairs { keys, values: places, order })
+            sort.run(on, sort::Pairs { keys, values: places, order })
         }))
     }
 }
@@ -107,7 +160,7 @@ impl PlaceWord for u64 {
         Ok(Box::new(move |on, Placed { keys, order, places }| {
             for upper in [0, 1] {
                 on.launch(places_halves, places::geometry(n), (keys, order, upper, places, halves.view()))?;
-                sort.run(on, Pairs { keys: halves.view(), values: places, order: UNSIGNED })?;
+                sort.run(on, sort::Pairs { keys: halves.view(), values: places, order: UNSIGNED })?;
             }
             Ok(())
         }))

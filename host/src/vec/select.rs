@@ -38,24 +38,19 @@
 //! not.
 
 use super::DeviceVec;
-use super::moves::by_size;
-use super::places::gather;
-use super::sorts::{SortKey, Wide, Widened};
+pub use super::launches::SelectWord;
+use super::launches::{self, Kept};
+use super::sorts::{SortKey, Wide};
 use crate::Operation;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::keys::KeyWord;
 use rungs_kernels::keys::Word;
 use rungs_kernels::ladder::Launches;
-use rungs_kernels::places::{self, places_own};
-use rungs_kernels::selections::compact::unique_compact;
-use rungs_kernels::selections::kernels::*;
 use rungs_kernels::selections::operators::launches::ByKeys;
-use rungs_kernels::selections::pass::{Bounds, Rest, Selection, Selects, Views};
+use rungs_kernels::selections::pass::{Bounds, Pass, Views};
+use rungs_kernels::selections::runs;
 pub use rungs_kernels::selections::runs::Combines;
-use rungs_kernels::selections::runs::{self, CountsRuns, Grouping};
 use rungs_kernels::transform::Functor;
-use simt::launcher::{self, Launcher};
 use simt::{Argument, Global, Kernel, Scalar};
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
@@ -135,82 +130,45 @@ impl<T: Scalar> Input<'_, T> {
         &self.items.engine
     }
 
-    /// Launches a selection from the elements as words of their size.
-    fn select<W: Scalar>(
-        &self,
-        launch: impl FnOnce(&dyn Launcher, &Selection<W>, Views<W>) -> launcher::Result,
-    ) -> Result<Selected<T>> {
-        let (on, selected): (&dyn Launcher, _) = (self.engine(), Selected::uninit(self.engine(), self.items.len())?);
-        launch(on, &Selection::new(on, self.n())?, self.views(&selected))?;
-        Ok(selected)
+    /// Launches a selection; without flags `flags` is empty.
+    fn select(&self, mut launches: Launches<Kept<T>>, flags: Global<u8>) -> Result<Selected<T>> {
+        let kept = Selected::uninit(self.engine(), self.items.len())?;
+        let rest = (kept.items.view().slice(0, 0), kept.count.view().slice(0, 0));
+        launches(self.engine(), Kept { views: self.views(&kept), flags, rest })?;
+        Ok(kept)
     }
 
-    /// Launches a partition.
-    fn partition<W: Scalar>(
-        &self,
-        launch: impl FnOnce(&dyn Launcher, &Selection<W>, Views<W>, Rest<W>) -> launcher::Result,
-    ) -> Result<Parts<T>> {
-        let (on, kept): (&dyn Launcher, _) = (self.engine(), Selected::uninit(self.engine(), self.items.len())?);
-        let rest = Selected::uninit(self.engine(), self.items.len())?;
-        let others = (rest.items.view().cast(), rest.count.view());
-        launch(on, &Selection::new(on, self.n())?, self.views(&kept), others)?;
-        Ok((kept, rest))
+    /// Launches a partition, likewise.
+    fn partition(&self, mut launches: Launches<Kept<T>>, flags: Global<u8>) -> Result<Parts<T>> {
+        let kept = Selected::uninit(self.engine(), self.items.len())?;
+        let others = Selected::uninit(self.engine(), self.items.len())?;
+        let rest = (others.items.view(), others.count.view());
+        launches(self.engine(), Kept { views: self.views(&kept), flags, rest })?;
+        Ok((kept, others))
     }
 
-    fn views<W: Scalar>(&self, selected: &Selected<T>) -> Views<W> {
-        let (output, count) = (selected.items.view().cast(), selected.count.view());
-        Views { input: self.items.view().cast(), limit: self.limit, output, count }
+    fn views(&self, selected: &Selected<T>) -> Views<T> {
+        let (output, count) = (selected.items.view(), selected.count.view());
+        Views { input: self.items.view(), limit: self.limit, output, count }
+    }
+
+    fn no_flags(&self) -> Global<u8> {
+        self.limit.slice(0, 0).cast()
     }
 
     fn flagged(&self, flags: &DeviceVec<u8>) -> Result<Selected<T>> {
-        fn of<W: Scalar, T: Scalar>(input: &Input<T>, flags: Global<u8>) -> Result<Selected<T>>
-        where
-            select_flagged<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, Global<u8>)>,
-        {
-            input.select::<W>(|on, scratch, v| {
-                let (geometry, workspace) = scratch.for_look_back(on)?;
-                let args = (v.input, v.limit, v.output, v.count, workspace, flags);
-                on.launch(select_flagged::<W>::default(), geometry, args)
-            })
-        }
         self.items.expect("flags", flags)?;
-        by_size!(T, of(self, flags.view()))
+        self.select(launches::flagged(self.engine(), self.n())?, flags.view())
     }
 
     fn parted_by_flags(&self, flags: &DeviceVec<u8>) -> Result<Parts<T>> {
-        #[rustfmt::skip]
-        fn of<W: Scalar, T: Scalar>(input: &Input<T>, flags: Global<u8>) -> Result<Parts<T>>
-        where
-            partition_flagged<W>: Kernel<Args = (
-                Global<W>, Global<u32>, Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, Global<u8>,
-            )>,
-        {
-            input.partition::<W>(|on, scratch, v, (rest, others)| {
-                let (geometry, workspace) = scratch.for_look_back(on)?;
-                let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, flags);
-                on.launch(partition_flagged::<W>::default(), geometry, args)
-            })
-        }
         self.items.expect("flags", flags)?;
-        by_size!(T, of(self, flags.view()))
+        self.partition(launches::parted_by_flags(self.engine(), self.n())?, flags.view())
     }
 
     fn unique(&self) -> Result<Selected<T>> {
-        fn narrow<W: Scalar, T: Scalar>(input: &Input<T>) -> Result<Selected<T>>
-        where
-            unique_compact<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>)>,
-        {
-            input.select::<W>(|on, scratch, v| {
-                let (geometry, workspace) = scratch.for_look_back(on)?;
-                on.launch(unique_compact::<W>::default(), geometry, (v.input, v.limit, v.output, v.count, workspace))
-            })
-        }
-        match size_of::<T>() {
-            1 => narrow::<u8, T>(self),
-            2 => narrow::<u16, T>(self),
-            4 => self.select(u32::firsts),
-            _ => self.select(u64::firsts),
-        }
+        let pass = Pass::of(self.engine().device(), self.n());
+        self.select(launches::unique(self.engine(), self.n(), pass)?, self.no_flags())
     }
 
     fn between(&self, range: impl RangeBounds<T>) -> Result<Selected<T>>
@@ -218,10 +176,9 @@ impl<T: Scalar> Input<'_, T> {
         T: SortKey,
         Wide<T>: SelectWord,
     {
-        let (on, kept, (_memory, input)) = (self.engine(), self.room()?, self.items.words()?);
-        let views = Views { input, limit: self.limit, output: kept.view(), count: kept.selected.count.view() };
-        Wide::<T>::between(on, &Selection::new(on, self.n())?, views, inclusive::<T>(range))?;
-        kept.narrowed()
+        let pass = Pass::of(self.engine().device(), self.n());
+        let launches = launches::between::<T>(self.engine(), self.n(), pass, inclusive(range))?;
+        self.select(launches, self.no_flags())
     }
 
     fn parted_by_bounds(&self, range: impl RangeBounds<T>) -> Result<Parts<T>>
@@ -229,37 +186,23 @@ impl<T: Scalar> Input<'_, T> {
         T: SortKey,
         Wide<T>: SelectWord,
     {
-        let (on, kept, rest, (_memory, input)) = (self.engine(), self.room()?, self.room()?, self.items.words()?);
-        let views = Views { input, limit: self.limit, output: kept.view(), count: kept.selected.count.view() };
-        let others = (rest.view(), rest.selected.count.view());
-        Wide::<T>::parted(on, &Selection::new(on, self.n())?, views, others, inclusive::<T>(range))?;
-        Ok((kept.narrowed()?, rest.narrowed()?))
+        let launches = launches::parted_by_bounds::<T>(self.engine(), self.n(), inclusive(range))?;
+        self.partition(launches, self.no_flags())
     }
 
-    fn room(&self) -> Result<Room<T>>
-    where
-        T: SortKey,
-    {
-        let (on, len) = (self.engine(), self.items.len());
-        Ok(Room { selected: Selected::uninit(on, len)?, words: Widened::cleared(on, len as u32)? })
-    }
-
-    /// Launches what finds runs of the elements as the words that kernels take, and makes a value of each.
+    /// Launches what makes a value of each run of elements.
     fn runs<V: Scalar>(
         &self,
         values: Global<V>,
-        launch: impl FnOnce(&dyn Launcher, u32, runs::Views<Wide<T>, V>) -> launcher::Result,
-    ) -> Result<(Selected<T>, Selected<V>)>
-    where
-        T: SortKey,
-    {
-        let (on, unique, (_memory, keys)) = (self.engine(), self.room()?, self.items.words()?);
-        let items = DeviceVec::uninit(on, self.items.len())?;
-        let results = Selected { items, count: unique.selected.count.clone() };
-        let (output, count) = (results.items.view(), results.count.view());
-        let views = runs::Views { keys, values, limit: self.limit, unique: unique.view(), results: output, count };
-        launch(on, self.n(), views)?;
-        Ok((unique.narrowed()?, results))
+        mut launches: Launches<runs::Views<T, V>>,
+    ) -> Result<(Selected<T>, Selected<V>)> {
+        let unique = Selected::uninit(self.engine(), self.items.len())?;
+        let items = DeviceVec::uninit(self.engine(), self.items.len())?;
+        let results = Selected { items, count: unique.count.clone() };
+        let Views { input: keys, limit, output, count } = self.views(&unique);
+        let views = runs::Views { keys, values, limit, unique: output, results: results.items.view(), count };
+        launches(self.engine(), views)?;
+        Ok((unique, results))
     }
 
     fn run_lengths(&self) -> Result<(Selected<T>, Selected<u32>)>
@@ -267,8 +210,9 @@ impl<T: Scalar> Input<'_, T> {
         T: SortKey,
         Wide<T>: SelectWord,
     {
+        let (on, n) = (self.engine(), self.n());
         // No values: a view without elements.
-        self.runs(self.limit.slice(0, 0), |on, n, views| Wide::<T>::run_lengths(on, &Grouping::new(on, n)?, views))
+        self.runs(self.limit.slice(0, 0), launches::run_lengths(on, n, Pass::of_runs(on.device(), n))?)
     }
 
     fn unique_by_key<V: Scalar>(&self, values: &DeviceVec<V>) -> Result<(Selected<T>, Selected<V>)>
@@ -277,7 +221,7 @@ impl<T: Scalar> Input<'_, T> {
         Wide<T>: Combines<u32>,
     {
         self.items.expect("values", values)?;
-        self.runs(values.view(), |on, n, views| unique_by_key(on, n)?(on, views))
+        self.runs(values.view(), launches::unique_by_key(self.engine(), self.n())?)
     }
 
     fn reduce_by_key<V>(&self, values: &DeviceVec<V>, operation: Operation) -> Result<(Selected<T>, Selected<V>)>
@@ -287,7 +231,8 @@ impl<T: Scalar> Input<'_, T> {
         Wide<T>: Combines<V>,
     {
         self.items.expect("values", values)?;
-        self.runs(values.view(), |on, n, views| Wide::<T>::reduce_by_key(on, &Grouping::new(on, n)?, operation, views))
+        let (on, n) = (self.engine(), self.n());
+        self.runs(values.view(), launches::reduce_by_key(on, n, operation, Pass::of_runs(on.device(), n))?)
     }
 
     fn reduce_by_key_with<S>(&self, values: &DeviceVec<S::Element>) -> Result<(Selected<T>, Selected<S::Element>)>
@@ -296,45 +241,10 @@ impl<T: Scalar> Input<'_, T> {
         S: ByKeys<Wide<T>>,
     {
         self.items.expect("values", values)?;
-        self.runs(values.view(), |on, n, views| S::reduce_by_key(on, &Grouping::new(on, n)?, views))
+        let (on, n) = (self.engine(), self.n());
+        let pass = Pass::of_runs(on.device(), n);
+        self.runs(values.view(), launches::by_runs(on, n, pass, |on, scratch, v| S::reduce_by_key(on, scratch, v))?)
     }
-}
-
-/// Room for a selection, and for its elements as the words that kernels write.
-struct Room<T: SortKey> {
-    selected: Selected<T>,
-    words: Widened<T::Word>,
-}
-
-impl<T: SortKey> Room<T> {
-    fn view(&self) -> Global<Wide<T>> {
-        self.words.of(self.selected.items.view().cast())
-    }
-
-    fn narrowed(self) -> Result<Selected<T>> {
-        let items = &self.selected.items;
-        self.words.narrow(&items.engine, items.view().cast())?;
-        Ok(self.selected)
-    }
-}
-
-/// Takes the memory for launches that write the key of each run among `n` keys, and the first of its values: those are
-/// found by their places, the least of each run.
-pub(crate) fn unique_by_key<K: Combines<u32>, V: Scalar>(
-    on: &dyn Launcher,
-    n: u32,
-) -> launcher::Result<Launches<runs::Views<K, V>>> {
-    let (scratch, places, firsts) = (Grouping::new(on, n)?, on.scratch::<u32>(n)?, on.scratch::<u32>(n)?);
-    Ok(Box::new(move |on, v: runs::Views<K, V>| {
-        // Behind the results, too, there are places of values.
-        for places in [&places, &firsts] {
-            on.launch(places_own, places::geometry(n), (places.view(),))?;
-        }
-        let (values, results) = (places.view(), firsts.view());
-        let runs::Views { keys, limit, unique, count, .. } = v;
-        K::reduce_by_key(on, &scratch, Operation::Min, runs::Views { keys, values, limit, unique, results, count })?;
-        gather(on, v.values, results, v.results)
-    }))
 }
 
 /// The words of the first and the last key of a range; the first is above the last in an empty range.
@@ -358,15 +268,6 @@ pub(crate) fn inclusive<T: SortKey>(range: impl RangeBounds<T>) -> Bounds<Wide<T
     Bounds { low, high, order: T::ORDER }
 }
 
-/// A word as which elements are compared.
-#[diagnostic::on_unimplemented(
-    message = "elements that are stored in `{Self}` are not selected by bounds or runs",
-    note = "u32, i32, f32, u64, i64 and f64 are"
-)]
-pub trait SelectWord: KeyWord + Selects + CountsRuns {}
-
-impl<W: KeyWord + Selects + CountsRuns> SelectWord for W {}
-
 /// The calls, which vectors and selections of them have alike.
 macro_rules! selections {
     ($Of:ident) => {
@@ -383,10 +284,8 @@ macro_rules! selections {
                 F: Functor<T, Out = bool> + Argument,
                 K: Kernel<Args = (Global<T>, Global<u32>, Global<T>, Global<u32>, Global<u64>, F)>,
             {
-                self.input().select(|on, scratch, v| {
-                    let (geometry, workspace) = scratch.for_look_back(on)?;
-                    on.launch(kernel, geometry, (v.input, v.limit, v.output, v.count, workspace, test))
-                })
+                let input = self.input();
+                input.select(launches::by_functor(input.engine(), input.n(), kernel, test)?, input.no_flags())
             }
 
             /// The elements for which a functor is true, and the others. `kernel` is the functor's, which calls
@@ -402,11 +301,9 @@ macro_rules! selections {
                             Global<T>, Global<u32>, Global<T>, Global<u32>, Global<T>, Global<u32>, Global<u64>, F,
                         )>,
                     {
-                        self.input().partition(|on, scratch, v, (rest, others)| {
-                            let (geometry, workspace) = scratch.for_look_back(on)?;
-                            let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, test);
-                            on.launch(kernel, geometry, args)
-                        })
+                        let input = self.input();
+                        let launches = launches::parted_by_functor(input.engine(), input.n(), kernel, test)?;
+                        input.partition(launches, input.no_flags())
                     }
 
             /// The elements whose flags, at the same places, are not zero.

@@ -9,6 +9,7 @@ use crate::keys::{KeyWord, order_of};
 use rungs_kernels::keys::{SIGNED, UNSIGNED};
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::ordered::moves::{self, moves_fill};
 use rungs_kernels::ordered::small::{small_narrow, small_widen};
 use rungs_kernels::transform;
 use simt::launcher::{self, Launcher, Scratch};
@@ -93,11 +94,6 @@ impl<W: SortWord> Widened<W> {
         Ok(Self(W::COPIES.map(|_| on.scratch(n)).transpose()?))
     }
 
-    /// The same, where kernels may leave some words as they are: none of those is read before it is written.
-    pub(crate) fn cleared(on: &dyn Launcher, n: u32) -> launcher::Result<Self> {
-        Ok(Self(W::COPIES.map(|_| on.zeros(n)).transpose()?))
-    }
-
     /// Whether the words are copies.
     pub(crate) fn are_copies(&self) -> bool {
         self.0.is_some()
@@ -112,6 +108,16 @@ impl<W: SortWord> Widened<W> {
     pub(crate) fn widen(&self, on: &dyn Launcher, keys: Global<W>) -> launcher::Result<Global<W::Wide>> {
         let words = self.of(keys);
         W::COPIES.map_or(Ok(()), |(widen, _)| widen(on, keys, words))?;
+        Ok(words)
+    }
+
+    /// Where the words of `keys` are to be, if kernels may leave some as they are: copies are zero before. A launch
+    /// clears them, because a plan has one fill at most.
+    pub(crate) fn zeroed(&self, on: &dyn Launcher, keys: Global<W>) -> launcher::Result<Global<W::Wide>> {
+        let words = self.of(keys);
+        if self.are_copies() {
+            on.launch(moves_fill::<u32>::default(), moves::geometry(words.len()), (words.cast(), 0))?;
+        }
         Ok(words)
     }
 

@@ -1,39 +1,44 @@
 //! Every plan, with data for it and what should come out.
 
+use super::all_keys::{self, Jobs};
 use libtest_mimic::Failed;
 use rungs::Operation;
 use rungs::data::Element;
 use rungs::engine::Engine;
-use rungs::plan::{Merge, Plan, ReduceByKey, RunLengths, ScanByKey, SegmentedScan, Unique};
-use rungs::vec::ordered::OrderedWord;
+use rungs::plan::{Plan, SegmentedScan};
 use rungs_kernels::histogram::MAX_BINS;
 use rungs_kernels::order::{Less, LowHalfDown};
 use rungs_kernels::selections::operators::compose_u32;
 use rungs_kernels::sorts::by_order::{merge_by_less, merge_by_low_half};
+use simt::Scalar;
 use std::ffi::c_void;
-use std::ptr;
 
 /// One array of a run, as bytes before and after.
 pub struct Array {
     pub before: Vec<u8>,
     pub after: Vec<u8>,
+    /// What it has to begin on a multiple of.
+    pub align: usize,
+    /// Whether a run without it is refused.
+    pub is_needed: bool,
 }
 
 impl Array {
-    fn new<T: Element>(before: &[T], after: &[T]) -> Self {
-        let bytes = |elements: &[T]| bytemuck::cast_slice(elements).to_vec();
-        Self { before: bytes(before), after: bytes(after) }
+    pub fn new<T: Scalar>(before: &[T], after: &[T]) -> Self {
+        let of = |element: &T| element.to_bits_64().to_le_bytes().into_iter().take(size_of::<T>());
+        let bytes = |elements: &[T]| elements.iter().flat_map(of).collect();
+        Self { before: bytes(before), after: bytes(after), align: align_of::<T>(), is_needed: true }
     }
 
     /// One that is only read.
-    fn input<T: Element>(elements: &[T]) -> Self {
+    pub fn input<T: Scalar>(elements: &[T]) -> Self {
         Self::new(elements, elements)
     }
 
     /// One that is only written.
-    fn output<T: Element>(elements: &[T]) -> Self {
-        let after: Vec<u8> = bytemuck::cast_slice(elements).to_vec();
-        Self { before: vec![POISON; after.len()], after }
+    pub fn output<T: Scalar>(elements: &[T]) -> Self {
+        let array = Self::input(elements);
+        Self { before: vec![POISON; array.after.len()], ..array }
     }
 }
 
@@ -53,7 +58,7 @@ pub struct Job {
 }
 
 /// Numbers that look random (SplitMix64).
-fn words(n: usize, seed: u64) -> impl Iterator<Item = u64> {
+pub fn words(n: usize, seed: u64) -> impl Iterator<Item = u64> {
     (0..n as u64).map(move |i| {
         let mut z = (i + (seed << 32) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -204,138 +209,10 @@ macro_rules! elements {
     )*};
 }
 
-/// Elements of a range, the first of each run, and the largest one.
-macro_rules! selections {
-    ($jobs:ident, $engine:ident, $n:ident, $($T:ty),*) => {$(
-        let kept = |all: &[$T], kept: Vec<$T>| {
-            // Behind those that are kept the output stays as it was.
-            let mut output = Array::output(&kept);
-            let room = size_of_val(all) - output.after.len();
-            output.before.resize(size_of_val(all), POISON);
-            output.after.extend(std::iter::repeat_n(POISON, room));
-            vec![Array::input(all), output, Array::output(&[kept.len() as u32])]
-        };
-        let (low, high) = (<$T>::from_pattern(1 << 40 | 2), <$T>::from_pattern(u64::MAX >> 2));
-        let words = move || low.to_word().min(high.to_word())..=low.to_word().max(high.to_word());
-        let range = <$T>::from_word(*words().start())..=<$T>::from_word(*words().end());
-        let plan = Plan::select_between($engine, $n, range)?;
-        $jobs.push(Job {
-            what: format!("selection from {} {}", $n, stringify!($T)),
-            scratch_bytes: plan.scratch_bytes(),
-            // SAFETY: the harness has the arrays that a job asks for.
-            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
-                plan.run(stream, arrays[0].cast(), ptr::null(), arrays[1].cast(), arrays[2].cast(), scratch, bytes)
-            }),
-            arrays: Box::new(move |seed| {
-                let all = keys::<$T>($n, seed);
-                kept(&all, all.iter().copied().filter(|key| words().contains(&key.to_word())).collect())
-            }),
-        });
-        let plan = Plan::<Unique<$T>>::unique($engine, $n)?;
-        $jobs.push(Job {
-            what: format!("runs of {} {}", $n, stringify!($T)),
-            scratch_bytes: plan.scratch_bytes(),
-            // SAFETY: the harness has the arrays that a job asks for.
-            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
-                plan.run(stream, arrays[0].cast(), ptr::null(), arrays[1].cast(), arrays[2].cast(), scratch, bytes)
-            }),
-            arrays: Box::new(move |seed| {
-                let all = keys::<$T>($n, seed);
-                let mut first = all.clone();
-                first.dedup_by_key(|key| key.to_word());
-                kept(&all, first)
-            }),
-        });
-        let plan = Plan::top_k($engine, $n, $n.min(1))?;
-        $jobs.push(Job {
-            what: format!("the largest of {} {}", $n, stringify!($T)),
-            scratch_bytes: plan.scratch_bytes(),
-            // SAFETY: the harness has the arrays that a job asks for.
-            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
-                plan.run(stream, arrays[0].cast::<$T>(), arrays[1].cast(), scratch, bytes)
-            }),
-            arrays: Box::new(move |seed| {
-                let all = keys::<$T>($n, seed);
-                let largest: Vec<$T> = all.iter().copied().max_by_key(|key| key.to_word()).into_iter().collect();
-                vec![Array::input(&all), Array::output(&largest)]
-            }),
-        });
-    )*};
-}
-
-/// Runs of keys: their lengths, sums of their values, and scans inside them; and segments, which are runs too.
-macro_rules! runs {
-    ($jobs:ident, $engine:ident, $n:ident, $($K:ty, $V:ty;)*) => {$(
-        let keys = move |seed| words($n, seed).map(|word| <$K>::from_pattern(word >> 62)).collect::<Vec<$K>>();
+/// Scans inside segments: one of everything, and an empty one behind it.
+macro_rules! segmented_scans {
+    ($jobs:ident, $engine:ident, $n:ident, $($V:ty),*) => {$(
         let values = move |seed| words($n, seed + 9).map(|word| word as $V).collect::<Vec<$V>>();
-        let prefix = move |results: &[u8], size: usize| {
-            // Behind the results the output stays as it was.
-            let mut array = Array { before: vec![POISON; size * $n], after: results.to_vec() };
-            array.after.resize(size * $n, POISON);
-            array
-        };
-        let runs = move |seed| {
-            let (keys, values): (Vec<$K>, Vec<$V>) = (keys(seed), values(seed));
-            let (mut firsts, mut lengths, mut sums, mut running) = (vec![], vec![], vec![], vec![]);
-            for run in keys.chunk_by(|a, b| a.to_word() == b.to_word()) {
-                let (mut sum, start): ($V, usize) = (0, running.len());
-                for value in &values[start..start + run.len()] {
-                    running.push(sum);
-                    sum = sum.wrapping_add(*value);
-                }
-                firsts.push(run[0]);
-                lengths.push(run.len() as u32);
-                sums.push(sum);
-            }
-            (keys, values, firsts, lengths, sums, running)
-        };
-        let plan = Plan::<RunLengths<$K>>::run_lengths($engine, $n)?;
-        $jobs.push(Job {
-            what: format!("lengths of runs of {} {}", $n, stringify!($K)),
-            scratch_bytes: plan.scratch_bytes(),
-            // SAFETY: the harness has the arrays that a job asks for.
-            run: Box::new(move |stream, a, scratch, bytes| unsafe {
-                plan.run(stream, a[0].cast(), ptr::null(), a[1].cast(), a[2].cast(), a[3].cast(), scratch, bytes)
-            }),
-            arrays: Box::new(move |seed| {
-                let (keys, _, firsts, lengths, ..) = runs(seed);
-                let count = Array::output(&[firsts.len() as u32]);
-                let unique = prefix(bytemuck::cast_slice(&firsts), size_of::<$K>());
-                let lengths = prefix(bytemuck::cast_slice(&lengths), size_of::<u32>());
-                vec![Array::input(&keys), unique, lengths, count]
-            }),
-        });
-        let plan = Plan::<ReduceByKey<$K, $V>>::reduce_by_key($engine, $n, Operation::Sum)?;
-        $jobs.push(Job {
-            what: format!("sums of {} {} by {}", $n, stringify!($V), stringify!($K)),
-            scratch_bytes: plan.scratch_bytes(),
-            // SAFETY: the harness has the arrays that a job asks for.
-            run: Box::new(move |stream, a, scratch, bytes| unsafe {
-                let (keys, values, limit) = (a[0].cast(), a[1].cast(), ptr::null());
-                plan.run(stream, keys, values, limit, a[2].cast(), a[3].cast(), a[4].cast(), scratch, bytes)
-            }),
-            arrays: Box::new(move |seed| {
-                let (keys, values, firsts, _, sums, _) = runs(seed);
-                let count = Array::output(&[firsts.len() as u32]);
-                let unique = prefix(bytemuck::cast_slice(&firsts), size_of::<$K>());
-                let sums = prefix(bytemuck::cast_slice(&sums), size_of::<$V>());
-                vec![Array::input(&keys), Array::input(&values), unique, sums, count]
-            }),
-        });
-        let plan = Plan::<ScanByKey<$K, $V>>::scan_by_key($engine, $n, Operation::Sum, true)?;
-        $jobs.push(Job {
-            what: format!("scan of {} {} by {}", $n, stringify!($V), stringify!($K)),
-            scratch_bytes: plan.scratch_bytes(),
-            // SAFETY: the harness has the arrays that a job asks for.
-            run: Box::new(move |stream, a, scratch, bytes| unsafe {
-                plan.run(stream, a[0].cast(), a[1].cast(), a[2].cast(), scratch, bytes)
-            }),
-            arrays: Box::new(move |seed| {
-                let (keys, values, .., running) = runs(seed);
-                vec![Array::input(&keys), Array::input(&values), Array::output(&running)]
-            }),
-        });
-        // Segments: one of everything, and an empty one behind it.
         let plan = Plan::<SegmentedScan<$V>>::segmented_scan($engine, $n, 2, Operation::Sum, false)?;
         $jobs.push(Job {
             what: format!("scan of segments of {} {}", $n, stringify!($V)),
@@ -378,28 +255,6 @@ macro_rules! histogram {
                 vec![Array::input(&keys), Array::output(&counts)]
             }),
         });
-    )*};
-}
-
-macro_rules! places {
-    ($jobs:ident, $engine:ident, $n:ident, $($T:ty),*) => {$(
-        for greatest in [false, true] {
-            let plan = if greatest { Plan::arg_max($engine, $n) } else { Plan::arg_min($engine, $n) }?;
-            $jobs.push(Job {
-                what: format!("place of {} {}, the greatest: {greatest}", $n, stringify!($T)),
-                scratch_bytes: plan.scratch_bytes(),
-                // SAFETY: the harness has the arrays that a job asks for.
-                run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
-                    plan.run(stream, arrays[0].cast::<$T>(), arrays[1].cast(), scratch, bytes)
-                }),
-                arrays: Box::new(move |seed| {
-                    let keys = keys::<$T>($n, seed);
-                    let word = |&i: &usize| if greatest { !keys[i].to_word() } else { keys[i].to_word() };
-                    let place = (0..$n).min_by_key(word).map_or(u32::MAX, |place| place as u32);
-                    vec![Array::input(&keys), Array::output(&[place])]
-                }),
-            });
-        }
     )*};
 }
 
@@ -448,30 +303,6 @@ fn compositions(jobs: &mut Vec<Job>, engine: &Engine, n: usize) -> Result<(), Fa
     Ok(())
 }
 
-/// A merge of a third of the elements with the others.
-fn merges<T: Element<Word: OrderedWord>>(jobs: &mut Vec<Job>, engine: &Engine, n: usize) -> Result<(), Failed> {
-    let plan = Plan::<Merge<T>>::merge(engine, n / 3, n - n / 3)?;
-    jobs.push(Job {
-        what: format!("merge of {n} {:?}", T::DTYPE),
-        scratch_bytes: plan.scratch_bytes(),
-        // SAFETY: the harness has the arrays that a job asks for.
-        run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
-            plan.run(stream, arrays[0].cast(), arrays[1].cast(), arrays[2].cast(), scratch, bytes)
-        }),
-        arrays: Box::new(move |seed| {
-            let mut all = keys::<T>(n, seed);
-            let (few, many) = all.split_at_mut(n / 3);
-            for half in [&mut *few, &mut *many] {
-                half.sort_by_key(|key| key.to_word());
-            }
-            let inputs = [Array::input(few), Array::input(many)];
-            all.sort_by_key(|key| key.to_word());
-            inputs.into_iter().chain([Array::output(&all)]).collect()
-        }),
-    });
-    Ok(())
-}
-
 /// Every plan for `n` elements.
 pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
     let mut jobs = vec![];
@@ -490,16 +321,13 @@ pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
         f32: |word| (word % 3) as f32, |a, b| a + b, f32::NEG_INFINITY, f32::INFINITY;
         f64: |word| (word % 1001) as f64, |a, b| a + b, f64::NEG_INFINITY, f64::INFINITY;
     }
-    selections!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
-    places!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
-    runs!(jobs, engine, n, u32, i32; f64, u64;);
-    merges::<f32>(&mut jobs, engine, n)?;
-    merges::<i64>(&mut jobs, engine, n)?;
+    segmented_scans!(jobs, engine, n, i32, u64);
     compositions(&mut jobs, engine, n)?;
     histogram! { jobs, engine, n,
         u8, 256, 256;
         u8, 100, 256;
         u32, MAX_BINS, u64::from(MAX_BINS) + 9;
     }
+    all_keys::jobs(&mut Jobs { jobs: &mut jobs, engine, n })?;
     Ok(jobs)
 }
