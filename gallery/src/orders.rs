@@ -291,7 +291,7 @@ pub fn lock_left_plainly<V: Version>(lock: Global<u32>, account: Global<u32>) {
 }
 
 #[kernel(instances([Planted, Fixed]))]
-pub fn account_beside_the_lock<V: Version>(lock: Global<u32>, account: Global<u32>, log: Global<u32>) {
+pub fn account_read_after_unlock<V: Version>(lock: Global<u32>, account: Global<u32>, log: Global<u32>) {
     if thread_idx_x() == 0 {
         while lock.compare_exchange(0, 0, 1, Acquire, Scope::Device) != 0 {}
         account.set(0, account.get(0) + block_idx_x() + 1);
@@ -617,14 +617,14 @@ pub static CASES: &[Case] = &[
         run: lock!(lock_left_plainly),
     },
     Case {
-        name: "account-beside-the-lock",
+        name: "account-read-after-unlock",
         bug: "The account is read once more after the lock is released.",
         effect: "The next holder may be writing it.",
         fix: "All reads are made while the lock is held.",
         finds: &[GlobalRace],
         run: |on| {
             let (lock, account, log) = (on.input([0])?, on.input([0])?, on.output(4)?);
-            launch!(on, account_beside_the_lock, GRID, lock.view(), account.view(), log.view())?;
+            launch!(on, account_read_after_unlock, GRID, lock.view(), account.view(), log.view())?;
             on.ended(&log, [1; 4])
         },
     },

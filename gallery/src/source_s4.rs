@@ -90,7 +90,7 @@ pub fn s4_past_the_end<V: Version>(columns: Global<u32>, output: Global<u32>, ro
 }
 
 #[kernel]
-pub fn s4_not_loaded_anew(columns: Global<u32>, output: Global<u32>, rows: u32) {
+pub fn s4_input_not_reloaded(columns: Global<u32>, output: Global<u32>, rows: u32) {
     merge(columns, output, rows, NONE);
 }
 
@@ -153,7 +153,7 @@ pub static CASES: &[Case] = &[
         run: merges!(s4_past_the_end, (0..40).rev().collect()),
     },
     Case {
-        name: "s4-not-loaded-anew",
+        name: "s4-input-not-reloaded",
         bug: "Several sorts are timed on the same array without reloading it: all but the first sort sorted keys.",
         effect: "Any kernel that leaves sorted keys alone passes.",
         fix: "The keys are loaded again, and the output is poisoned.",
@@ -164,10 +164,10 @@ pub static CASES: &[Case] = &[
             keys.chunks_mut(5).for_each(|column| column.sort_unstable());
             let (columns, first, second) = (on.input(keys.clone())?, on.scratch(40)?, on.output(40)?);
             let one = Geometry::linear(1, COLUMNS);
-            on.launch(s4_not_loaded_anew, one, (columns.view(), first.view(), 5))?;
+            on.launch(s4_input_not_reloaded, one, (columns.view(), first.view(), 5))?;
             let rows = if on.fixed { 5 } else { 0 };
             if rows > 0 {
-                on.launch(s4_not_loaded_anew, one, (columns.view(), second.view(), rows))?;
+                on.launch(s4_input_not_reloaded, one, (columns.view(), second.view(), rows))?;
             }
             keys.sort_unstable();
             on.ended(&second, keys)

@@ -181,7 +181,7 @@ fn one_after_the_other(
 }
 
 #[test]
-fn keys_that_are_not_loaded_anew() {
+fn keys_that_are_not_reloaded() {
     let sorts = |keys| by_rung(&r2_columns_atomic_min::launches::RUNG, keys);
     let other = |keys| by_rung(&r3_columns_tree::launches::RUNG, keys);
     let does_nothing = |_: Global<u32>| Ok(());

@@ -799,9 +799,9 @@ impl Session {
                  counts it; of a bulk store only the end of the launch tells)"
             }
             Some(first) if one_is(COPY, first) => {
-                "a copy runs beside its thread: wait for it before the data is read (for the phase of the barrier that \
-                 counts it, or async_copy::wait; other threads then need a barrier of the block), and start the next \
-                 copy only when all have read it"
+                "a copy runs asynchronously: wait for it before any thread reads the data (for the phase of the \
+                 mbarrier that counts it, or async_copy::wait; other threads then need a barrier of the block), and \
+                 start the next copy into the same memory only when all threads have read the data"
             }
             Some(first) if first.block != second.block => {
                 "no barrier orders the blocks of a launch: a release after the first access and an acquire before the \

@@ -3,8 +3,9 @@
 //! **Idea.** A bucket that is too large for a block is work for many blocks. It becomes a *segment*, which is split by
 //! its next bits as the whole input was. Children that are still too large become segments of the next level. Small
 //! neighbours become one *group*, which one block sorts. Once the keys of a segment agree in all but their last 16
-//! bits, they are counting-sorted (the *tally*): count each value, then emit it that many times. Buckets in which few
-//! counters get most of the keys, so that their atomics would wait for each other, become groups as well.
+//! bits, a counting sort (the *tally*) finishes them: count how often each value occurs, then write each value as often
+//! as it occurs. Buckets in which few counters get most of the keys, so that their atomics would wait for each other,
+//! become groups as well.
 //!
 //! Three lists in memory hold the segments to split, the segments to tally, and the groups. Any block may append to
 //! them. A launch for skewed keys has as many blocks as are resident at once, and they take items one by one, by a
