@@ -4,7 +4,7 @@ use crate::checks::Checked;
 use crate::data::{Data, Format::Raw, Output, Place};
 use crate::measure::Row;
 use crate::streams;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use rungs::engine::DeviceInfo;
 use rungs::error::{Error, Result};
 use serde::Serialize;
@@ -160,13 +160,21 @@ fn cells(row: &Row) -> [String; 8] {
 pub struct Grid {
     columns: Vec<String>,
     right: Vec<usize>,
+    wraps: bool,
     rows: Vec<Vec<String>>,
 }
 
 impl Grid {
     /// A table with these columns, those numbered in `right` aligned to the right.
     pub fn new(columns: &[&str], right: &[usize]) -> Self {
-        Self { columns: columns.iter().map(|c| c.to_string()).collect(), right: right.to_vec(), rows: vec![] }
+        let columns = columns.iter().map(|c| c.to_string()).collect();
+        Self { columns, right: right.to_vec(), wraps: false, rows: vec![] }
+    }
+
+    /// On a terminal, wraps the text of the last column at the terminal's width. Without a call, no row is wrapped.
+    pub fn wrap_last(mut self) -> Self {
+        self.wraps = true;
+        self
     }
 
     /// Appends a row.
@@ -184,11 +192,23 @@ impl Grid {
 
     /// As text.
     pub fn text(&self) -> String {
+        self.text_in(None)
+    }
+
+    /// As text for a terminal of this width in characters; without a width, that of standard output if it is a terminal.
+    pub(crate) fn text_in(&self, width: Option<u16>) -> String {
         let mut table = Table::new();
-        // Rows are never wrapped: a table that is wider than the terminal can still be searched and piped.
-        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        // Other rows are not wrapped, and none is in a pipe: they can be searched by line.
+        let arrangement = if self.wraps { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
+        table.load_style(presets::NOTHING).set_content_arrangement(arrangement);
+        width.map(|width| table.set_width(width));
         table.set_header(&self.columns);
         table.add_rows(&self.rows);
+        for i in 0..self.columns.len() - usize::from(self.wraps) {
+            if let Some(column) = table.column_mut(i) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
         for &i in &self.right {
             if let Some(column) = table.column_mut(i) {
                 column.set_cell_alignment(CellAlignment::Right);

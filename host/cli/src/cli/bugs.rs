@@ -94,30 +94,42 @@ struct List {
     bugs: Vec<Row>,
 }
 
-fn list(common: &Common) -> Result<()> {
+/// All bugs, in the order of their topics.
+fn rows() -> Vec<Row> {
     let row = |(topic, case): (&'static Topic, &'static Case)| Row {
         topic: topic.name,
         name: case.name,
         bug: case.bug,
         found_as: vec![format!("{:?}", case.finds[0])],
     };
-    let bugs: Vec<Row> = all().map(row).collect();
+    all().map(row).collect()
+}
+
+fn list(common: &Common) -> Result<()> {
+    let bugs = rows();
     if common.format == Format::Json {
         return report::json(&List { schema: report::SCHEMA, bugs });
     }
-    let columns = match common.format {
-        Format::Csv => ["topic", "name", "found_as", "bug"],
-        _ => ["topic", "bug", "found as", "what is wrong"],
-    };
-    let mut grid = Grid::new(&columns, &[]);
-    let mut topic = "";
-    for row in &bugs {
-        // A topic's name stands once, in text.
-        let first = topic != row.topic || common.format == Format::Csv;
-        topic = row.topic;
-        grid.row([if first { row.topic } else { "" }, row.name, &row.found_as.join(", "), row.bug]);
+    if common.format == Format::Csv {
+        let mut grid = Grid::new(&["topic", "name", "found_as", "bug"], &[]);
+        for row in &bugs {
+            grid.row([row.topic, row.name, &row.found_as.join(", "), row.bug]);
+        }
+        return grid.print_csv();
     }
-    if common.format == Format::Csv { grid.print_csv() } else { grid.print() }
+    table(&bugs).print()
+}
+
+/// The bugs below the names of their topics. A terminal of 80 columns has room for three columns of text.
+fn table(bugs: &[Row]) -> Grid {
+    let mut grid = Grid::new(&["bug", "found as", "what is wrong"], &[]).wrap_last();
+    for topic in bugs.chunk_by(|a, b| a.topic == b.topic) {
+        grid.row([&topic[0].topic.replace('_', " "), "", ""]);
+        for row in topic {
+            grid.row([format!("  {}", row.name), row.found_as.join(", "), row.bug.into()]);
+        }
+    }
+    grid
 }
 
 fn case_named(name: &str) -> Result<(&'static Topic, &'static Case)> {
@@ -375,6 +387,25 @@ mod tests {
             dedented("|on| {\n        let x = 1;\n            x\n    }"),
             "|on| {\n    let x = 1;\n        x\n}"
         );
+    }
+
+    #[test]
+    fn the_table_of_bugs_fits_a_terminal_of_80_columns() {
+        let (bugs, topics) = (rows(), rungs_gallery::TOPICS.len());
+        let unwrapped = table(&bugs).text_in(Some(u16::MAX));
+        assert_eq!(unwrapped.lines().count(), 1 + topics + bugs.len());
+        let text = table(&bugs).text_in(Some(80));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+        // Where the third column begins.
+        let at = lines[0].find("what is wrong").unwrap();
+        for row in &bugs {
+            let begins = |line: &&str| line.split_whitespace().take(2).eq([row.name, &row.found_as[0]]);
+            let first = lines.iter().position(begins).expect(row.name);
+            let more = lines[first + 1..].iter().take_while(|line| line.starts_with(&" ".repeat(at))).count();
+            let words = lines[first..=first + more].iter().flat_map(|line| line[at..].split_whitespace());
+            assert!(words.eq(row.bug.split_whitespace()), "{}: {text}", row.name);
+        }
     }
 
     #[test]
