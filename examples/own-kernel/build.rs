@@ -1,4 +1,4 @@
-//! Compiles the kernels to PTX and leaves it where `src/lib.rs` includes it.
+//! Compiles the kernels to PTX, which `src/lib.rs` includes.
 
 fn main() {
     rungs_ptx::embed_from_build_script("kernels");

@@ -6,7 +6,6 @@ mod from_thrust;
 mod narrow;
 mod operators;
 mod ordered;
-mod plane;
 mod plans;
 mod segments;
 mod select;

@@ -1,5 +1,5 @@
-//! `examples/own-kernel`, built and run like a user's crate: outside of this folder, whose settings for cargo would
-//! otherwise apply to it too.
+//! The crates in `examples`, built and run like a user's crate: outside of this folder, whose settings for cargo would
+//! otherwise apply to them too.
 
 use crate::{project, shell};
 use anyhow::{Context, Result};
@@ -8,22 +8,31 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The example's folder, below the workspace's.
-const EXAMPLE: &str = "examples/own-kernel";
+/// The template, below the workspace's folder.
+const TEMPLATE: &str = "examples/own-kernel";
 
-/// Checks the example's format, copies it away, runs its tests and then the program.
+/// A crate that calls the library's algorithms with its own functor, order and operator.
+const OPERATIONS: &str = "examples/own-operations";
+
+/// Tests both crates, and runs the template's program.
 pub fn run() -> Result<()> {
+    test(TEMPLATE, &[&["test"], &["run"]])?;
+    test(OPERATIONS, &[&["test"]])
+}
+
+/// Checks a crate's format, copies it away, and makes cargo's calls there.
+fn test(example: &str, calls: &[&[&str]]) -> Result<()> {
     // The format is checked here, by this project's style.
-    let manifest = format!("{EXAMPLE}/Cargo.toml");
+    let manifest = format!("{example}/Cargo.toml");
     shell::run(shell::cargo(&["fmt", "--all", "--check", "--manifest-path", &manifest]))?;
     let folder = place();
     fs::remove_dir_all(&folder).ok();
-    copy(&project::root().join(EXAMPLE), &folder)?;
+    copy(&project::root().join(example), &folder)?;
     // The versions that the project is tested with. Cargo removes the packages that are not needed and adds the
     // example's.
     let lock = folder.join("Cargo.lock");
     fs::copy(project::root().join("Cargo.lock"), &lock).with_context(|| lock.display().to_string())?;
-    let ran = [&["test"][..], &["run"]].iter().try_for_each(|args| shell::run(cargo(&folder, args)));
+    let ran = calls.iter().try_for_each(|args| shell::run(cargo(&folder, args)));
     fs::remove_dir_all(&folder).ok();
     ran
 }
@@ -94,7 +103,7 @@ mod tests {
         let command = page.lines().find(|line| line.starts_with("sed -i.bak ")).expect("the page has the command");
         let expression = command.split('"').nth(1).unwrap().replace("$PWD/rungs", "/r");
         for manifest in ["Cargo.toml", "kernels/Cargo.toml"] {
-            let path = project::root().join(EXAMPLE).join(manifest);
+            let path = project::root().join(TEMPLATE).join(manifest);
             let mut sed = shell::command("sed", &[&expression]);
             sed.arg(&path);
             let want = absolute(&fs::read_to_string(&path).unwrap(), Path::new("/r"));
@@ -110,9 +119,9 @@ mod tests {
         let command = page.lines().find(|line| line.contains("git = ")).expect("the page has the command");
         let expression = command.strip_prefix("sed -i.bak -E \"").unwrap().split("\" own-kernel").next().unwrap();
         let expression = expression.replace("\\\"", "\"").replace("$address", "https://h/r");
-        for (manifest, count) in [("Cargo.toml", 3), ("kernels/Cargo.toml", 2)] {
+        for (manifest, count) in [("Cargo.toml", 3), ("kernels/Cargo.toml", 1)] {
             let mut sed = shell::command("sed", &["-E", &expression]);
-            sed.arg(project::root().join(EXAMPLE).join(manifest));
+            sed.arg(project::root().join(TEMPLATE).join(manifest));
             let text = shell::capture(sed).unwrap();
             assert_eq!(text.matches("= { git = \"https://h/r\" }").count(), count, "{text}");
             assert!(!text.contains("\"../"), "{text}");
@@ -120,10 +129,24 @@ mod tests {
     }
 
     #[test]
-    fn the_example_names_this_project_by_such_paths_alone() {
-        for manifest in ["Cargo.toml", "kernels/Cargo.toml"] {
-            let text = fs::read_to_string(project::root().join(EXAMPLE).join(manifest)).unwrap();
-            assert!(!absolute(&text, Path::new("/r")).contains("\"../"), "{manifest}");
+    fn the_examples_name_this_project_by_such_paths_only() {
+        for example in [TEMPLATE, OPERATIONS] {
+            for manifest in ["Cargo.toml", "kernels/Cargo.toml"] {
+                let text = fs::read_to_string(project::root().join(example).join(manifest)).unwrap();
+                assert!(!absolute(&text, Path::new("/r")).contains("\"../"), "{example}/{manifest}");
+            }
         }
+    }
+
+    /// A copy of the template is edited, and nothing is deleted from it: it has one kernel, and no package that another
+    /// kernel would not need.
+    #[test]
+    fn the_template_has_nothing_to_delete() {
+        let read = |file: &str| fs::read_to_string(project::root().join(TEMPLATE).join(file)).unwrap();
+        assert_eq!(read("kernels/src/lib.rs").matches("#[kernel").count(), 1);
+        let manifest = read("kernels/Cargo.toml");
+        let (_, dependencies) = manifest.split_once("[dependencies]\n").unwrap();
+        assert_eq!(dependencies.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>(), ["simt"]);
+        assert!(read("Cargo.toml").ends_with("[profile.dev.package.\"*\"]\nopt-level = 2\n"));
     }
 }

@@ -89,7 +89,7 @@ const STEPS: &[Step] = &[
     step("browser", Part::All, "find or install Chromium, which the pages are tested in", |_| Ok(()))
         .unless(browser::missing),
     step("book", Part::All, "the book has nothing stale, missing or dead", |_| book::check()),
-    step("own-kernel", Part::All, "examples/own-kernel, as a crate elsewhere", |_| own_kernel::run()),
+    step("own-kernel", Part::All, "the crates in examples, built elsewhere", |_| own_kernel::run()),
     step("exercises", Part::All, "solutions pass, stubs and wrong answers fail", |_| exercises::test()),
     step("packages", Part::All, "each package compiles from the files that would be published", |_| packages::check()),
     step("systems", Part::All, "what needs no GPU compiles for macOS and Windows", |_| systems::check())

@@ -1,0 +1,5 @@
+//! Compiles the kernels to PTX, which `src/lib.rs` includes.
+
+fn main() {
+    rungs_ptx::embed_from_build_script("kernels");
+}
