@@ -20,13 +20,13 @@ pub enum Kind {
     MixedAtomic,
     /// Atomic accesses of two blocks, one of which holds for its own block alone.
     ScopeTooSmall,
-    /// A read of shared memory that nobody wrote since the block began.
+    /// A read of shared memory that no thread has written since the block began.
     UninitialisedShared,
-    /// A read of global memory that nobody wrote since it was allocated.
+    /// A read of global memory that nothing has written since it was allocated.
     UninitialisedGlobal,
     /// An index past the end of a view, or before its beginning.
     OutOfBounds,
-    /// An address that is not a multiple of what the access needs.
+    /// An address that is not a multiple of the alignment of its access.
     Misaligned,
     /// Threads of a block that wait at two different barriers.
     DivergentBarrier,
@@ -145,22 +145,22 @@ impl Kind {
             Self::SharedRace => "two threads access a word of shared memory, one writes, and nothing orders them",
             Self::GlobalRace => "two threads access a word of global memory, one writes, and nothing orders them",
             Self::SameValueWrite => "two threads write the same value to one word, and nothing orders them",
-            Self::MixedAtomic => "a plain and an atomic access to one word, or atomic ones of two sizes, and no order",
-            Self::ScopeTooSmall => "atomic accesses of two blocks, and the scope of one is its own block",
-            Self::UninitialisedShared => "a read of shared memory that nobody wrote since the block began",
-            Self::UninitialisedGlobal => "a read of global memory that nobody wrote since it was allocated",
+            Self::MixedAtomic => "plain and atomic accesses to one word, or atomic accesses of two sizes, and nothing orders them",
+            Self::ScopeTooSmall => "two blocks access a word atomically, and the scope of one access is only its own block",
+            Self::UninitialisedShared => "a read of shared memory that no thread has written since the block began",
+            Self::UninitialisedGlobal => "a read of global memory that nothing has written since it was allocated",
             Self::OutOfBounds => "an access outside of its view",
-            Self::Misaligned => "an address that is not a multiple of what the access needs",
+            Self::Misaligned => "an address that is not a multiple of the alignment of its access",
             Self::DivergentBarrier => "threads of one block wait at different barriers",
             Self::MissedBarrier => "a barrier that some threads of the block do not reach",
-            Self::WarpMask => "an operation of a warp, or of four, that not all lanes make which it names",
+            Self::WarpMask => "an operation of a warp or warpgroup that some of the lanes in its mask do not execute",
             Self::ShuffleOutsideMask => "a shuffle that reads a lane outside of its mask",
             Self::Unwritten => "memory that should have been written and was not",
-            Self::Deadlock => "every thread that is left waits for another, at a barrier or in a loop",
-            Self::EndlessSpin => "threads that wait in loops for what no thread will do",
-            Self::CopyInFlight => "a block that ends before a copy or a product that it has started",
+            Self::Deadlock => "all remaining threads wait for each other, at a barrier or in a loop",
+            Self::EndlessSpin => "threads wait in loops for a change that no thread will make",
+            Self::CopyInFlight => "a block ends before a copy or product that it has started",
             Self::MissingProxyFence => {
-                "a copy or product of what threads wrote, or a barrier's first use, and no fence between"
+                "a copy or product uses data or an mbarrier that threads wrote, without a proxy fence in between"
             }
             Self::BeforeWait => "an access before the wait for the launch that this one overlaps",
             Self::Fault => "the kernel ended with an error",

@@ -882,7 +882,7 @@ impl Session {
         self.push(Finding { kind, kernel, memory: None, first: None, second, advice, count: 1, seed });
     }
 
-    /// Reports what a thread did, at a place, that does not go with what another did before.
+    /// Reports an operation of a thread, at a place, that conflicts with an earlier one of another.
     #[cold]
     pub(super) fn report_both(
         &mut self,
