@@ -17,7 +17,7 @@
 //! one item of the first phase. The number of levels depends on the keys alone, and the host launches the same kernels
 //! for all of them.
 //!
-//! In the course's `msd-buckets` one block sorts an oversized bucket while the other blocks are done. Here two launches
+//! In the course's `msd-buckets` one block sorts an oversized bucket after the other blocks have ended. Here two launches
 //! (the starts and the bucket sort) put such buckets on the lists, and three more work on them. For uniform keys these
 //! three find their lists empty. Above 2²⁸ keys, where buckets of uniform keys do not fit a block any more, blocks of
 //! twice the size sort them: so 2³⁰ keys need no third pass over memory.
@@ -26,9 +26,9 @@
 //! words, nothing is saturated in the tally (shared memory 63 %, memory 42 %) nor in the groups (shared memory 50 %),
 //! whose warps mostly wait at barriers. At 2²⁴ keys the groups take longer than both partitions together.
 //!
-//! **Cost.** Three launches more, which find nothing to do unless the keys are skewed; where no bucket can be too
-//! large, one. A level reads the keys of its segments twice and writes them once; the tally reads them once and writes
-//! them once.
+//! **Cost.** Three more launches, or one more if no bucket can be too large; without skewed keys they find nothing to
+//! do. A level reads the keys of its segments twice and writes them once; the tally reads them once and writes them
+//! once.
 //!
 //! **Threads.** Bucket sort: 384 per block, or 768, with 12 keys each. Split: 512, which have a tile of 64 bytes of
 //! keys each. Tally: 1024, one block per SM. Groups: 384 with 12 keys each.
