@@ -78,7 +78,9 @@ fn neighbours(chapters: &[(&str, &str)], name: &str) -> String {
     let before = at.checked_sub(1).map(|before| format!("← {}", link(&chapters[before])));
     let after = chapters.get(at + 1).map(|after| format!("{} →", link(after)));
     let contents = (at > 1).then(|| format!("[Contents]({FIRST})"));
-    let glossary = (name != GLOSSARY).then(|| format!("[Glossary]({GLOSSARY})"));
+    // Once, also where it is the next page.
+    let is_neighbour = after.as_ref().is_some_and(|after| after.contains(GLOSSARY)) || name == GLOSSARY;
+    let glossary = (!is_neighbour).then(|| format!("[Glossary]({GLOSSARY})"));
     let links: Vec<String> = [before, contents, glossary, after].into_iter().flatten().collect();
     format!("{END}{}\n", links.join(" · "))
 }
@@ -246,6 +248,9 @@ mod tests {
             ),
             "{files:?}"
         );
+        let chapters = chapters("[About](README.md)\n[One](01-one.md)\n[Two](02-two.md)\n[Words](a5-glossary.md)\n");
+        let below = neighbours(&chapters, "02-two.md");
+        assert_eq!(below, "\n---\n\n← [One](01-one.md) · [Contents](README.md) · [Words](a5-glossary.md) →\n");
         assert!(rendered(&pages, &sources, &Said::new()).is_err());
         assert!(rendered(&pages, &sources, &said(picture, &"x".repeat(MOST_BYTES + 1))).is_err());
     }
