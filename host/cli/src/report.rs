@@ -195,13 +195,16 @@ impl Grid {
         self.text_in(None)
     }
 
-    /// As text for a terminal of this width in characters; without a width, that of standard output if it is a terminal.
+    /// As text for a terminal of this width in characters. Without a width it is that of standard output, if that is a
+    /// terminal.
     pub(crate) fn text_in(&self, width: Option<u16>) -> String {
         let mut table = Table::new();
-        // Other rows are not wrapped, and none is in a pipe: they can be searched by line.
+        // Text in a pipe is not wrapped, nor are other tables: each row is then one line to search.
         let arrangement = if self.wraps { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
         table.load_style(presets::NOTHING).set_content_arrangement(arrangement);
-        width.map(|width| table.set_width(width));
+        if let Some(width) = width {
+            table.set_width(width);
+        }
         table.set_header(&self.columns);
         table.add_rows(&self.rows);
         for i in 0..self.columns.len() - usize::from(self.wraps) {

@@ -7,7 +7,8 @@ use simt::{Global, kernel, shared, thread};
 /// Side of a block in threads, and of the tile of the matrix that a block transposes.
 pub const SIDE: u32 = 32;
 
-/// Words per row of the tile in shared memory. One word is unused: it puts the elements of a column into different banks.
+/// Words per row of the tile in shared memory. The last one is unused: it puts the elements of a column into different
+/// banks.
 const PITCH: u32 = SIDE + 1;
 
 shared! {

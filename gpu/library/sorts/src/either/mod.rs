@@ -1,8 +1,8 @@
 //! # Radix sort, choose MSD or LSD on the device
 //!
-//! **Idea.** If the keys spread over the buckets, an MSD radix sort is fastest; if they do not, mostly an LSD radix
-//! sort is. The device knows which case it has once it has counted the digits, and the host does not know. So a launch
-//! can be a step of either sort: the launch that turns counts into starts decides, and the others read its decision.
+//! **Idea.** For keys that spread over the buckets an MSD radix sort is fastest, and for others an LSD radix sort mostly
+//! is. Only the device can tell which keys it has, once it has counted the digits. So a launch can be a step of either
+//! sort: the launch that turns counts into starts decides, and the others read its decision.
 //!
 //! **Up to 2²⁰ keys.** `msd-skewed` splits an oversized bucket level by level, and its blocks wait for each other at
 //! the end of each phase. For so few keys that waiting is most of the time. On skewed keys `onesweep` is then faster:
