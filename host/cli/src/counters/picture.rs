@@ -168,8 +168,8 @@ fn banks(line: &Line, worst: &Access, place: &str) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{MARGIN}\" y=\"{:.1}\" fill=\"#444444\">banks; in each the words of 4 bytes that are wanted of it: \
-         more than one (orange) is a conflict, one for several lanes is a broadcast</text>",
+        "<text x=\"{MARGIN}\" y=\"{:.1}\" fill=\"#444444\">banks, with the 4-byte words requested from each: \
+         two or more (orange) conflict, one for several lanes is a broadcast</text>",
         height - 12.0
     );
     svg + "</svg>\n"
