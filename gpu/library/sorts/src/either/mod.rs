@@ -1,7 +1,7 @@
 //! # Radix sort, choose MSD or LSD on the device
 //!
-//! **Idea.** For keys that spread over the buckets an MSD radix sort is fastest, and for others an LSD radix sort mostly
-//! is. Only the device can tell which keys it has, once it has counted the digits. So a launch can be a step of either
+//! **Idea.** For keys that spread over the buckets an MSD radix sort is fastest, for others mostly an LSD radix sort.
+//! Only the device can tell which keys it has, once it has counted the digits. So a launch can be a step of either
 //! sort: the launch that turns counts into starts decides, and the others read its decision.
 //!
 //! **Up to 2²⁰ keys.** `msd-skewed` splits an oversized bucket level by level, and its blocks wait for each other at

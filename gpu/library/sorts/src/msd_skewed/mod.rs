@@ -17,7 +17,7 @@
 //! one item of the first phase. The number of levels depends on the keys alone, and the host launches the same kernels
 //! for all of them.
 //!
-//! In the course's `msd-buckets` one block sorts an oversized bucket after the other blocks have ended. Here two launches
+//! In the course's `msd-buckets` one block sorts an oversized bucket while the other SMs are idle. Here two launches
 //! (the starts and the bucket sort) put such buckets on the lists, and three more work on them. For uniform keys these
 //! three find their lists empty. Above 2²⁸ keys, where buckets of uniform keys do not fit a block any more, blocks of
 //! twice the size sort them: so 2³⁰ keys need no third pass over memory.
