@@ -57,6 +57,7 @@ pub fn parity_of_the_phase_before<V: Version>(input: Global<u32>, output: Global
         // The parity that has passed already lets everyone through at once.
         full.wait(if V::FIXED { step % 2 } else { (step + 1) % 2 });
         sum += slot.get(BLOCK - 1 - t);
+        bulk::fence(); // what this thread has read, before the next copy overwrites it
         sync_threads(); // the slot has been read before it is filled again
     }
     if !V::FIXED {
@@ -73,6 +74,7 @@ pub fn parity_that_never_changes<V: Version>(input: Global<u32>, output: Global<
         load(slot, input, step, full);
         full.wait(if V::FIXED { step % 2 } else { 0 });
         sum += slot.get(BLOCK - 1 - t);
+        bulk::fence(); // what this thread has read, before the next copy overwrites it
         sync_threads(); // the slot has been read before it is filled again
     }
     output.set(t, sum);
@@ -97,6 +99,7 @@ pub fn empty_slots_awaited<V: Version>(input: Global<u32>, output: Global<u32>) 
             let (i, round) = (step % 2, step / 2);
             full[i as usize].wait(round % 2);
             sum += slots.get(i * BLOCK + t) + slots.get(i * BLOCK + 32 + t);
+            bulk::fence(); // what this thread has read, before the next copy overwrites it
             empty[i as usize].arrive();
         }
         output.set(t, sum);
@@ -131,6 +134,7 @@ pub fn slot_filled_too_early<V: Version>(input: Global<u32>, output: Global<u32>
         load(slot, input, step, full);
         full.wait(step % 2);
         sum += slot.get(BLOCK - 1 - t);
+        bulk::fence(); // what this thread has read, before the next copy overwrites it
         if V::FIXED {
             sync_threads(); // the slot has been read before it is filled again
         }
@@ -275,6 +279,22 @@ pub fn load_over_a_store<V: Version>(input: Global<u32>, output: Global<u32>) {
     load(slot, input, 0, full);
     full.wait(0);
     output.set(t, slot.get(BLOCK - 1 - t));
+}
+
+#[kernel(sm_90, instances([Planted, Fixed]))]
+pub fn load_over_a_read<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    let mut sum = 0;
+    for step in 0..3 {
+        load(slot, input, step, full);
+        full.wait(step % 2);
+        sum += slot.get(BLOCK - 1 - t);
+        if V::FIXED {
+            bulk::fence(); // what this thread has read, before the next copy overwrites it
+        }
+        sync_threads(); // the slot has been read before it is filled again
+    }
+    output.set(t, sum);
 }
 
 #[kernel(sm_90, instances([Planted, Fixed]))]
@@ -596,6 +616,20 @@ pub static CASES: &[Case] = &[
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
             launch!(on, load_over_a_store, ONE, input.view(), output.view())?;
             on.ended(&output, x.into_iter().rev())
+        },
+    },
+    Case {
+        name: "load-over-a-read",
+        bug: "Threads read a slot, and the next copy to the same slot follows without a fence.",
+        effect: "The copied bytes may arrive before the loads have completed: a block barrier does not order TMA's \
+                 accesses.",
+        fix: "bulk::fence by each thread that has read, before the barrier.",
+        finds: &[MissingProxyFence],
+        run: |on| {
+            let x = numbers(3 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, load_over_a_read, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[63 - t] + x[127 - t] + x[191 - t]))
         },
     },
     Case {

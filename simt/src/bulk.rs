@@ -40,8 +40,8 @@ pub fn wait_read<const N: u32>() {
     Backend::bulk_wait_read::<N>()
 }
 
-/// Orders what the thread did to shared memory before the copies that follow. Each thread that wrote calls it, and
-/// only then tells the thread that starts the copy.
+/// Orders what the thread did to shared memory before the copies that follow. Each thread that wrote, or that read what
+/// a copy overwrites, calls it, and only then tells the thread that starts the copy.
 #[inline(always)]
 #[track_caller]
 pub fn fence() {

@@ -324,6 +324,205 @@ fn nothing_orders_the_copies_of_one_thread() {
     }
 }
 
+/// Copies a tile to words that other threads have read. Thread 1 reads the first half and modifies the second, and
+/// hands them over to thread 0, which starts the copies, by arriving at an mbarrier; or all do at the block's barrier.
+/// `fence` says who fences, and when.
+#[kernel]
+fn overwrites_what_was_read(input: Global<u32>, output: Global<u32>, fence: u32) {
+    let (t, words) = (thread::thread_idx_x(), WORDS::view());
+    let [first, second, read] = [0, 1, 2].map(|i| Mbarrier::at(BARRIERS::view(), i));
+    if t == 0 {
+        first.init(1);
+        second.init(1);
+        read.init(1);
+        mbarrier::fence_init();
+    }
+    thread::sync_threads(); // the barriers exist
+    let fences = |now: u32| {
+        if now == fence {
+            bulk::fence();
+        }
+    };
+    let copies = |to: u32, full: Mbarrier| {
+        full.arrive_expecting(512);
+        bulk::load(words.slice(to, 128), input.slice(to, 128), full);
+    };
+    if t == 0 {
+        copies(0, first);
+        fences(1);
+    }
+    first.wait(0);
+    thread::sync_threads(); // nobody waits for that phase any more
+    if t == 1 {
+        fences(2);
+        let sum = (0..64).map(|i| words.get(i)).sum::<u32>();
+        output.set(0, sum + words.fetch_add(64, 1, Order::Relaxed, Scope::Block));
+        fences(3);
+        if fence == 4 {
+            // It is followed by more of the same thread than are kept.
+            (0..100).for_each(|_| bulk::fence());
+        }
+    }
+    if fence == 5 || fence == 6 {
+        thread::sync_threads(); // all know of the reads
+        if t == 2 && fence == 5 {
+            bulk::fence();
+        }
+    }
+    if fence == 7 {
+        thread::sync_threads(); // thread 0 knows of the reads
+        if t == 0 {
+            copies(128, second);
+            second.wait(0);
+        }
+    }
+    if fence == 8 {
+        if t == 0 {
+            copies(128, second);
+        }
+        thread::sync_threads(); // the copy began before thread 0 knew of the reads
+        second.wait(0);
+    }
+    if t == 1 {
+        read.arrive();
+        fences(9);
+    }
+    if fence == 5 || fence == 6 {
+        thread::sync_threads(); // all know of the fence
+        if t == 2 && fence == 6 {
+            bulk::fence(); // too late
+        }
+    }
+    if t == 0 {
+        fences(10);
+        read.wait(0);
+        fences(11);
+        copies(0, first);
+    }
+    first.wait(1);
+}
+
+#[test]
+fn reads_are_fenced_before_a_copy_overwrites_the_words() {
+    let run = |fence| {
+        findings(|gpu| {
+            let (input, output) = (gpu.zeros::<u32>(256).unwrap(), gpu.zeros::<u32>(1).unwrap());
+            gpu.launch(overwrites_what_was_read, Geometry::linear(1, 64), (input.view(), output.view(), fence))
+                .unwrap();
+        })
+    };
+    // By the reader, by a third thread, and by the thread that starts the copy; a copy that began after the reads and
+    // has ended fences them too.
+    for fence in [3, 4, 5, 7, 11] {
+        assert!(run(fence).is_empty(), "{fence}: {}", told(&run(fence)));
+    }
+    for fence in [0, 1, 2, 6, 8, 9, 10] {
+        let said = ["WORDS[0]", "reads", "starts a copy that overwrites it", "calls bulk::fence before it tells"];
+        is_told(&run(fence), Kind::MissingProxyFence, &said);
+    }
+}
+
+/// A copy to words that a thread has only accessed atomically, or that the other block of its cluster has read.
+#[kernel(sm_90, cluster = 2)]
+fn overwrites_what_others_used(input: Global<u32>, output: Global<u32>, what: u32) {
+    let (t, words, full) = (thread::thread_idx_x(), WORDS::view(), Mbarrier::at(BARRIERS::view(), 0));
+    words.set(t, 0);
+    bulk::fence(); // what this thread has stored
+    if t == 0 {
+        full.init(1);
+        mbarrier::fence_init();
+    }
+    cluster::sync();
+    match what {
+        0 if t == 1 => output.set(cluster::rank(), words.fetch_add(0, 1, Order::Relaxed, Scope::Block)),
+        1 if t == 1 => output.set(cluster::rank(), words.load(0, Order::Relaxed, Scope::Block)),
+        2 => output.set(32 * cluster::rank() + t, cluster::Remote::of(words, 1 - cluster::rank()).get(t)),
+        _ => (),
+    }
+    cluster::sync();
+    if t == 0 {
+        full.arrive_expecting(128);
+        bulk::load(words.slice(0, 32), input.slice(0, 32), full);
+    }
+    full.wait(0);
+}
+
+#[test]
+fn atomic_accesses_are_fenced_before_a_copy_overwrites_the_words() {
+    let run = |what| {
+        findings(|gpu| {
+            let (input, output) = (gpu.zeros::<u32>(32).unwrap(), gpu.zeros::<u32>(64).unwrap());
+            let arguments = (input.view(), output.view(), what);
+            gpu.launch(overwrites_what_others_used, Geometry::linear(2, 32), arguments).unwrap();
+        })
+    };
+    for (what, said) in [(0, "modifies atomically"), (1, "loads atomically")] {
+        is_told(&run(what), Kind::MissingProxyFence, &["WORDS[0]", said, "starts a copy that overwrites it"]);
+    }
+    // Of another block, which is not modelled.
+    assert!(run(2).is_empty(), "{}", told(&run(2)));
+}
+
+/// Four warps multiply a tile that was copied; then it is overwritten by another copy. `reads` says which threads read
+/// it by themselves: none, all before a product that they wait for, or while it goes on, or after it.
+#[kernel]
+fn overwrites_what_was_multiplied(input: Global<bf16>, output: Global<f32>, reads: u32, later: u32) {
+    let (t, full) = (thread::thread_idx_x(), Mbarrier::at(BARRIERS::view(), 0));
+    let tile = Tile::<bf16>::dynamic(0, 64);
+    if t == 0 {
+        full.init(1);
+        mbarrier::fence_init();
+    }
+    thread::sync_threads(); // the barrier exists
+    let copies = || {
+        if t == 0 {
+            full.arrive_expecting(64 * ROW);
+            bulk::load(tile.elements(), input, full);
+        }
+    };
+    copies();
+    full.wait(0);
+    let mut sum = 0.0;
+    let mut reads_now = |now: u32| {
+        if now == reads {
+            sum += tile.elements().get(t).to_f32();
+        }
+    };
+    reads_now(1);
+    let sums = if later == 1 {
+        let sums = Sums::<32>::ZERO.add::<bf16, KMajor, KMajor>(tile, tile);
+        reads_now(2);
+        sums.finish()
+    } else {
+        warpgroup::multiply_add(tile, tile, [0.0; 32])
+    };
+    reads_now(3);
+    output.set(t, sums[0] + sum);
+    thread::sync_threads(); // all have multiplied
+    copies();
+    full.wait(1);
+}
+
+#[test]
+fn what_products_have_read_needs_no_fence() {
+    let run = |reads, later| {
+        findings(|gpu| {
+            let (input, output) = (gpu.zeros::<bf16>(64 * 64).unwrap(), gpu.zeros::<f32>(128).unwrap());
+            let geometry = Geometry::linear(1, 128).shared(64 * ROW + MORE);
+            gpu.launch(overwrites_what_was_multiplied, geometry, (input.view(), output.view(), reads, later)).unwrap();
+        })
+    };
+    for later in [0, 1] {
+        for reads in [0, 1] {
+            assert!(run(reads, later).is_empty(), "{reads} {later}: {}", told(&run(reads, later)));
+        }
+        for reads in if later == 1 { 2..4 } else { 3..4 } {
+            let said = ["reads", "starts a copy that overwrites it", "calls bulk::fence before it tells"];
+            is_told(&run(reads, later), Kind::MissingProxyFence, &said);
+        }
+    }
+}
+
 // Warpgroups.
 
 /// The warps from `first` up to `end` multiply; warp `odd` does so in another place.

@@ -47,8 +47,9 @@ pub enum Kind {
     /// arrival at a barrier of a block of the cluster that may have ended, or a read of its shared memory.
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
-    /// their writes to it; or such a copy that a barrier counts, or an arrival from another block, without the fence
-    /// after the barrier's initialisation.
+    /// their writes to it; a bulk copy to shared memory that threads read, without a fence after their reads; or such a
+    /// copy that a barrier counts, or an arrival from another block, without the fence after the barrier's
+    /// initialisation.
     MissingProxyFence,
     /// An access before the wait for the preceding launch, with which this one overlaps.
     BeforeWait,
@@ -160,7 +161,8 @@ impl Kind {
             Self::EndlessSpin => "threads wait in loops for a change that no thread will make",
             Self::CopyInFlight => "a block ends before a copy or product that it has started",
             Self::MissingProxyFence => {
-                "a copy or product uses data or an mbarrier that threads wrote, without a proxy fence in between"
+                "a copy or product of what threads wrote, a copy over what they read, or a new mbarrier's first use, \
+                 without a proxy fence in between"
             }
             Self::BeforeWait => "an access before the wait for the launch that this one overlaps",
             Self::Fault => "the kernel ended with an error",

@@ -56,6 +56,13 @@ fn begin(made: Made) {
     });
 }
 
+/// The running thread's product has read its tiles, if it is to be waited for at once.
+fn end(made: Made) {
+    if made == Made::AtOnce {
+        here().judge(|session, state, thread| session.product_made(state, thread));
+    }
+}
+
 /// Adds the products of the tiles to the lane's sums. They are made at once, whatever `made` says: a kernel that needs
 /// them to take time would be wrong on the GPU too. A check judges the reads of tiles as `made` says.
 ///
@@ -97,6 +104,7 @@ pub(super) unsafe fn multiply_add<S: Operand, T: Operand, A: Lies, B: Lies, cons
             watch(tiles.b + i * 16, made);
         }
     }
+    end(made);
     collective::with_fragments(|fragments, lane| {
         fragments.decoded.borrow().add(lane, STEP as usize / size_of::<T>(), sums)
     });
@@ -134,6 +142,7 @@ pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
             watch(tile + row * ROW + (pack ^ (row % 8)) * 16, made);
         }
     }
+    end(made);
     collective::with_fragments(|fragments, lane| fragments.decoded.borrow().add(lane, STEP as usize / 4, sums));
 }
 

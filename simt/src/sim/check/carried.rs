@@ -94,25 +94,62 @@ pub(super) struct Engines {
     pub(super) copies: Map<u32, Groups>,
     /// Products of the tensor cores that each thread does not wait for at once.
     pub(super) products: Map<u32, Begun>,
-    /// The fences of each thread that show writes to the engines.
+    /// The proxy fences of each thread.
     pub(super) fences: Map<u32, Fences>,
+    /// Where bulk copies to this block's shared memory act as fences.
+    loads: VecDeque<Load>,
 }
 
-/// The fences of one thread.
+/// The proxy fences of one thread.
 #[derive(Default)]
 pub(super) struct Fences {
     /// The thread's time at each.
-    pub(super) times: Vec<u32>,
-    /// What the thread knew at the last.
-    pub(super) last: Clock,
+    times: Vec<u32>,
+    /// The last of them, and what the thread knew then.
+    recent: VecDeque<(u32, Clock)>,
+    /// The last products that the thread waited for: when, and what it knew when it began them.
+    products: VecDeque<(u32, Clock)>,
+}
+
+/// Entries of a thread that [`Fences`] and [`Engines::loads`] keep.
+const KEPT: usize = 32;
+
+/// Adds the latest of entries.
+fn keep<T>(entries: &mut VecDeque<T>, latest: T) {
+    if entries.len() == KEPT {
+        entries.pop_front();
+    }
+    entries.push_back(latest);
+}
+
+impl Fences {
+    /// The thread calls `bulk::fence`.
+    pub(super) fn fence(&mut self, clock: &Clock) {
+        self.times.push(clock.own);
+        keep(&mut self.recent, (clock.own, clock.knowledge()));
+    }
+
+    /// The thread waits, now, for a product that it began when it knew that much.
+    pub(super) fn product(&mut self, now: u32, begun: Clock) {
+        keep(&mut self.products, (now, begun));
+    }
+}
+
+/// A bulk copy to shared memory.
+pub(super) struct Load {
+    /// The engine that makes it, and when.
+    pub(super) engine: (u32, u32),
+    /// The thread that started it, and what that knew.
+    pub(super) by: Place,
+    pub(super) started: Clock,
 }
 
 /// The products that one thread has begun.
 #[derive(Default)]
 pub(super) struct Begun {
     pub(super) count: u32,
-    /// The place of the last, until the thread waits for it.
-    pub(super) open: Option<&'static Location<'static>>,
+    /// The place of the last, until the thread waits for it, and what the thread knew when it began it.
+    pub(super) open: Option<(&'static Location<'static>, Clock)>,
 }
 
 /// The groups of copies of one thread.
@@ -153,24 +190,60 @@ impl Engines {
         Self::BARRIERS + 3 * stride + Self::WARPS
     }
 
-    /// Whether a fence stands between what a thread of the block `home`, whose engines these are, wrote at a time, and
-    /// the thread at `me` with that clock: it is behind the write, and the thread knows of it. Any thread may have made
-    /// it that knew of the write: the writer at any time, another at its last fence.
-    pub(super) fn fenced(&self, home: u32, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
-        let (block, first) = (|| Some(home), home * me.stride);
-        // The writer's first fence behind the write.
-        let own = self.fences.get(&writer.wrapping_sub(first)).and_then(|fences| {
+    /// Whether a fence stands between what a thread of the block `home`, whose engines these are, did at a time, and
+    /// the thread at `me` with that clock: it is after the access, and the thread knows of it. Any thread may have made
+    /// it that knew of the access: the one that made it at any time, another among its last fences.
+    pub(super) fn fenced(&self, home: u32, me: Place, clock: &Clock, (agent, time): (u32, u32)) -> bool {
+        // The agent's first fence after the access.
+        let own = self.fences.get(&agent.wrapping_sub(home * me.stride)).and_then(|fences| {
             let before = fences.times.partition_point(|&fence| fence < time);
             fences.times.get(before)
         });
-        let by_another = |(&thread, fences): (&u32, &Fences)| {
-            let (agent, last) = (first + thread, &fences.last);
-            let place = Place { block: home, warp: agent / 32, agent, first, ..me };
-            agent != writer && clock.knows(me, agent, block, last.own) && last.knows(place, writer, block, time)
+        own.is_some_and(|&fence| clock.knows(me, agent, || Some(home), fence))
+            || self.by_another(home, me, clock, (agent, time), |fences| &fences.recent)
+    }
+
+    /// Whether the thread at `me` knows an entry of a thread of the block `home` that knew what `agent` did at a time.
+    fn by_another(
+        &self,
+        home: u32,
+        me: Place,
+        clock: &Clock,
+        (agent, time): (u32, u32),
+        entries: impl Fn(&Fences) -> &VecDeque<(u32, Clock)>,
+    ) -> bool {
+        let (block, first) = (|| Some(home), home * me.stride);
+        let covers = |(&thread, fences): (&u32, &Fences)| {
+            let by = first + thread;
+            let place = Place { block: home, warp: by / 32, agent: by, first, ..me };
+            // The last that it knows covers the most.
+            let known = entries(fences).iter().rev().find(|(at, _)| clock.knows(me, by, block, *at));
+            known.is_some_and(|(_, knew)| knew.covers(place, (agent, time), home))
         };
-        own.is_some_and(|&fence| clock.knows(me, writer, block, fence))
-            || self.fences.get_key_value(&me.agent.wrapping_sub(first)).is_some_and(by_another)
-            || self.fences.iter().any(by_another)
+        self.fences.get_key_value(&me.agent.wrapping_sub(first)).is_some_and(covers) || self.fences.iter().any(covers)
+    }
+
+    /// A bulk copy to this block's shared memory starts.
+    pub(super) fn load(&mut self, load: Load) {
+        // Copies of one phase end together, and the last of a thread's knows the most.
+        let same = |old: &Load| (old.engine, old.by) == (load.engine, load.by);
+        match self.loads.back_mut().filter(|old| same(old)) {
+            Some(old) => *old = load,
+            None => keep(&mut self.loads, load),
+        }
+    }
+
+    /// Whether the shared memory of the block `home` that a thread of it has read at a time may be overwritten by a
+    /// copy which the thread at `me` starts: there is a fence in between, or a product or copy that the reader, or a
+    /// thread that knew of the read, started and that the thread at `me` knows to have completed.
+    pub(super) fn fenced_read(&self, home: u32, me: Place, clock: &Clock, read: (u32, u32)) -> bool {
+        let of_load = |load: &Load| {
+            let (engine, time) = load.engine;
+            clock.knows(me, engine, || None, time) && load.started.covers(load.by, read, home)
+        };
+        self.fenced(home, me, clock, read)
+            || self.by_another(home, me, clock, read, |fences| &fences.products)
+            || self.loads.iter().any(of_load)
     }
 
     /// Whether an agent, counted from the first engine of the launch on, is that of a warp's products.

@@ -276,6 +276,12 @@ impl Clock {
         self.rest.as_ref().is_some_and(|rest| rest.covers(agent, block(), time))
     }
 
+    /// Whether this [`Clock::knowledge`] of the thread at `place` has what an agent of a block did at a time, be it the
+    /// thread itself.
+    pub(super) fn covers(&self, place: Place, (agent, time): (u32, u32), block: u32) -> bool {
+        if agent == place.agent { time <= self.own } else { self.knows(place, agent, || Some(block), time) }
+    }
+
     /// All that the thread knows, itself included, as a message; the thread's time advances.
     pub(super) fn release(&mut self, place: Place) -> Rc<Known> {
         let mut all = self.rest.as_deref().cloned().unwrap_or_default();

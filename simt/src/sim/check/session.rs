@@ -638,8 +638,13 @@ impl Session {
                         if way == Way::Modify && matches!(cell.writer, NOBODY | HOST) {
                             cell.writer = ATOMIC;
                         }
+                        // An engine's read needs no fence, so it does not stand for earlier ones of threads.
+                        let stands_for = |e: Entry| {
+                            agent < launch.engines || touch.space == Space::Global || e.warp * 32 >= launch.engines
+                        };
                         lists.add(cell, Entry::new(agent, time, site, way, block_scope).of_bytes(touch.bytes), |e| {
-                            e.time <= clock.launch || e.time <= clock.block && me.has_block_of(e.warp * 32)
+                            (e.time <= clock.launch || e.time <= clock.block && me.has_block_of(e.warp * 32))
+                                && stands_for(e)
                         });
                     }
                 }

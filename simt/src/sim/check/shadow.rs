@@ -111,6 +111,11 @@ impl Entry {
         self.warp == agent / 32 && self.mask == 1 << (agent % 32)
     }
 
+    /// The accesses by other lanes than these.
+    pub(super) fn without(self, lanes: u32) -> Self {
+        Self { mask: self.mask & !lanes, ..self }
+    }
+
     pub(super) fn agents(self) -> impl Iterator<Item = u32> {
         (0..32).filter(move |lane| self.mask >> lane & 1 == 1).map(move |lane| self.warp * 32 + lane)
     }

@@ -3,7 +3,7 @@
 use super::super::finding::{Kind, Memory};
 use super::super::map::Map;
 use super::super::observe::{AccessKind, Space};
-use super::carried::{Chain, Engines, Groups, Mbarrier, OLDER, Older};
+use super::carried::{Chain, Engines, Groups, Load, Mbarrier, OLDER, Older};
 use super::clock::{Clock, Known, merge};
 use super::session::{LAUNCHER, Session, Touch, Use};
 use super::shadow::{Cell, Way};
@@ -15,6 +15,11 @@ use std::rc::Rc;
 /// What a missing fence asks for.
 const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that \
                         starts the copy";
+
+/// The same between reads and a copy over them.
+const UNFENCED_READ: &str = "the copy may overwrite a word before a load from it has completed, whatever barrier is in \
+                             between: each thread that read the shared memory calls bulk::fence before it tells the \
+                             thread that starts the copy, or that thread calls bulk::fence after it was told";
 
 /// The same before a product.
 const UNFENCED_PRODUCT: &str = "each thread that wrote a tile calls bulk::fence before the barrier that the threads \
@@ -42,13 +47,17 @@ pub(in super::super) enum Half {
     Both,
 }
 
-/// A word that a thread wrote, and did not fence for the copy engines: who wrote it, and where.
+/// A word that a thread accessed, and did not fence for the copy engines: who did what, and where.
 #[derive(Clone, Copy)]
 struct Unfenced {
     word: u64,
-    writer: u32,
+    agent: u32,
     site: u32,
+    did: &'static str,
 }
+
+/// Reads that are known to be fenced: of each warp, by some of its lanes up to a time.
+type FencedReads = Map<u32, (u32, u32)>;
 
 /// An agent that makes one side of the copies of a block.
 #[derive(Clone, Copy)]
@@ -627,8 +636,8 @@ impl Session {
         let me = self.agent(block, thread).agent;
         self.top = self.top.max(time + 1);
         self.issuers.insert(engine, me);
-        let (mut unfenced, mut unfenced_global) = (None, None);
-        let place = self.agent(block, thread);
+        let (mut unfenced, mut unfenced_read, mut unfenced_global) = (None, None, None);
+        let (place, mut fenced_reads) = (self.agent(block, thread), FencedReads::default());
         for piece in moved {
             piece.of_global(|address, bytes, words| {
                 let (space, kind) = (Space::Global, AccessKind::Read);
@@ -638,6 +647,7 @@ impl Session {
             });
             let (to, words) = (u64::from(piece.shared), piece.words.map(u64::from));
             unfenced = unfenced.or_else(|| self.unfenced(block, thread, to));
+            unfenced_read = unfenced_read.or_else(|| self.unfenced_read(block, thread, to, &mut fenced_reads));
             if block.reaches_barriers(to, 16) {
                 self.spare_barriers(block, thread, (to, 16), "has it written by a copy", site);
             }
@@ -649,10 +659,20 @@ impl Session {
         if let Some(unfenced) = unfenced {
             self.report_unfenced(me, site, what, unfenced, (block.place(unfenced.word, 4), UNFENCED));
         }
-        if let Some((word, writer, written)) = unfenced_global {
-            let unfenced = Unfenced { word, writer, site: written };
+        // A thread that wrote the words and read them needs one fence for both.
+        if let (None, Some(read)) = (unfenced, unfenced_read) {
+            let what = "starts a copy that overwrites it";
+            self.report_unfenced(me, site, what, read, (block.place(read.word, 4), UNFENCED_READ));
+        }
+        if let Some((word, agent, written)) = unfenced_global {
+            let unfenced = Unfenced { word, agent, site: written, did: "writes" };
             self.report_unfenced(me, site, what, unfenced, (self.place(word), UNFENCED_GLOBAL));
         }
+        let started = block.clocks[thread].knowledge();
+        block.engines.load(Load { engine: (engine, time), by: place, started });
+        // What the thread does from now on is not before the copy.
+        block.clocks[thread].own += 1;
+        self.top = self.top.max(block.clocks[thread].own);
         let Some(state) = block.mbarriers.get_mut(&barrier) else { return };
         let mut known = state.gathering.as_deref().cloned().unwrap_or_default();
         known.agents.raise(engine, time);
@@ -709,18 +729,37 @@ impl Session {
         site: &'static Location<'static>,
     ) {
         self.products_made(block, thread);
-        let begun = block.engines.products.entry(thread as u32).or_default();
+        let (begun, clock) = (block.engines.products.entry(thread as u32).or_default(), &mut block.clocks[thread]);
         begun.count += 1;
-        begun.open = Some(site);
-        self.top = self.top.max(self.launch.base + begun.count + 1);
+        begun.open = Some((site, clock.knowledge()));
+        // What the thread does from now on is not before the product.
+        clock.own += 1;
+        self.top = self.top.max(self.launch.base + begun.count + 1).max(clock.own);
     }
 
     /// The tiles of all products that the warp has begun have been read.
     pub(in super::super) fn products_made(&mut self, block: &mut BlockState, thread: usize) {
         let Some(begun) = block.engines.products.get_mut(&(thread as u32)) else { return };
-        begun.open = None;
-        let time = self.launch.base + begun.count;
+        let (time, open) = (self.launch.base + begun.count, begun.open.take());
+        if let Some((_, knew)) = open {
+            self.product_waited(block, thread, knew);
+        }
         self.knows_engine(block, thread, Engine::Products(thread as u32 / 32), time);
+    }
+
+    /// A product that the thread waits for at once has read its tiles.
+    pub(in super::super) fn product_made(&mut self, block: &mut BlockState, thread: usize) {
+        let knew = block.clocks[thread].knowledge();
+        self.product_waited(block, thread, knew);
+    }
+
+    /// The thread has waited for a product that it began when it knew that much: to copies, that is a fence behind what
+    /// came before the product.
+    fn product_waited(&mut self, block: &mut BlockState, thread: usize, knew: Clock) {
+        let clock = &mut block.clocks[thread];
+        block.engines.fences.entry(thread as u32).or_default().product(clock.own, knew);
+        clock.own += 1;
+        self.top = self.top.max(clock.own);
     }
 
     /// The product that the thread has begun last reads shared memory.
@@ -812,13 +851,51 @@ impl Session {
                     && !engines.fenced(home, me, &clocks[thread], (cell.writer, cell.time))
             };
             if let Some(cell) = cells.iter_mut().find(is_unfenced) {
-                return Some(Unfenced { word, writer: cell.writer, site: cell.site });
+                return Some(Unfenced { word, agent: cell.writer, site: cell.site, did: "writes" });
             }
         }
         None
     }
 
-    /// Reports an access past the threads to what a thread wrote and did not fence.
+    /// The first of four shared words that a thread of the block has read, or accessed atomically, since the last plain
+    /// write, without a fence for the copy engines between that and now. Notes the reads that it finds fenced.
+    fn unfenced_read(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        address: u64,
+        fenced: &mut FencedReads,
+    ) -> Option<Unfenced> {
+        let (me, home, stride) = (self.agent(block, thread), block.home, self.launch.stride);
+        let BlockState { clocks, shared, engines, .. } = block;
+        let clock = &clocks[thread];
+        for word in (address..address + 16).step_by(4) {
+            let cells = shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
+            for entry in cells.iter().flat_map(|cell| self.lists.entries(cell, u32::MAX)) {
+                // Neither an engine's, which reads as copies write, nor that of another block, whose fences are of its
+                // own shared memory.
+                if (entry.warp * 32).wrapping_sub(home * stride) >= stride {
+                    continue;
+                }
+                let known = fenced.entry(entry.warp).or_default();
+                if entry.time > known.1 {
+                    *known = (0, entry.time);
+                }
+                for agent in entry.without(known.0).agents() {
+                    let read = (agent, entry.time);
+                    if engines.fenced_read(home, me, clock, read) {
+                        known.0 |= if entry.time == known.1 { 1 << (agent % 32) } else { 0 };
+                    } else if clock.knows(me, agent, || Some(home), entry.time) {
+                        // What is in no order with the read is a race, and told as that alone.
+                        return Some(Unfenced { word, agent, site: entry.site(), did: entry.way().words() });
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Reports an access past the threads to what a thread accessed and did not fence.
     fn report_unfenced(
         &mut self,
         me: u32,
@@ -827,21 +904,19 @@ impl Session {
         unfenced: Unfenced,
         (memory, advice): (Memory, &str),
     ) {
-        let first = (unfenced.writer, unfenced.site, "writes");
+        let first = (unfenced.agent, unfenced.site, unfenced.did);
         self.report_both(Kind::MissingProxyFence, first, (me, site, what), (memory, advice));
     }
 
-    /// The thread fences its writes, and those that it knows of, for the copy engines.
+    /// The thread fences its accesses, and those that it knows of, for the copy engines.
     pub(in super::super) fn fence_async(&mut self, block: &mut BlockState, thread: usize) {
         let clock = &mut block.clocks[thread];
-        let fences = block.engines.fences.entry(thread as u32).or_default();
-        fences.times.push(clock.own);
-        fences.last = clock.knowledge();
+        block.engines.fences.entry(thread as u32).or_default().fence(clock);
         let me = block.number * self.launch.stride + thread as u32;
         for barrier in block.mbarriers.values_mut().filter(|barrier| barrier.maker == me) {
             barrier.shown.get_or_insert(clock.own);
         }
-        // What the thread writes from now on is behind the fence.
+        // What the thread does from now on is behind the fence.
         clock.own += 1;
         self.top = self.top.max(clock.own);
     }
@@ -913,8 +988,9 @@ impl Session {
         }
         self.end_groups(block);
         let products = block.engines.products.iter();
-        let open: Vec<_> =
-            products.filter_map(|(&thread, begun)| Some((block.number * stride + thread, begun.open?))).collect();
+        let open: Vec<_> = products
+            .filter_map(|(&thread, begun)| Some((block.number * stride + thread, begun.open.as_ref()?.0)))
+            .collect();
         for (agent, site) in open {
             let advice = "wait for the product (Sums::finish) before the block ends: its shared memory becomes \
                           another block's";
