@@ -235,6 +235,7 @@ pub fn ends_while_a_load_writes<V: Version>(input: Global<u32>, output: Global<u
         }
         full[step as usize].wait(0);
         sum += slots.get(step * BLOCK + BLOCK - 1 - t);
+        bulk::fence(); // what this thread has read, before the next copy overwrites it
         sync_threads(); // the slot has been read before it is filled again
     }
     output.set(t, sum);

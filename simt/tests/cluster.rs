@@ -6,7 +6,7 @@ use simt::mbarrier::{self, Mbarrier};
 use simt::sim::{Check, Checked, Kind, LaunchError, Options, check, launch};
 use simt::tensor_map::{Described, TensorMap};
 use simt::warpgroup::{MORE, Tile};
-use simt::{Global, Kernel, bf16, cluster, kernel, shared, thread};
+use simt::{Global, Kernel, bf16, bulk, cluster, kernel, shared, thread};
 
 /// Memory as a device allocates it.
 #[repr(align(256))]
@@ -204,6 +204,7 @@ fn shares(map: TensorMap<bf16>, _matrix: Global<bf16>, sums: Global<f32>, rounds
         }
         full.wait(round & 1);
         sum += tile.elements().get(Tile::<bf16>::place(t % 16, t)).to_f32();
+        bulk::fence(); // what this thread has read, before the next copies overwrite it
         thread::sync_threads(); // the block has read the tile
         if t == 0 {
             empty.arrive();
