@@ -266,3 +266,62 @@ fn a_barrier_is_made_before_it_is_used() {
     let race = found.iter().find(|f| f.kind == Kind::MixedAtomic).unwrap();
     assert!(race.advice.contains("mbarrier::fence_init"), "{race}");
 }
+
+/// The first two of three accesses to a word are made by block 0, with a barrier of the block in between if it `meets`.
+/// The third is made by block 1 after both, which a relaxed flag tells it: nothing orders it with either.
+#[kernel]
+fn accesses_three_times(words: Global<u32>, first: u32, second: u32, third: u32, meets: u32) {
+    let t = thread::thread_idx_x();
+    let access = |what: u32| match what {
+        BLOCK_ADD => _ = words.fetch_add(0, 1, Relaxed, Scope::Block),
+        DEVICE_ADD => _ = words.fetch_add(0, 1, Relaxed, Scope::Device),
+        DEVICE_LOAD => _ = words.load(0, Relaxed, Scope::Device),
+        _ => _ = words.get(0),
+    };
+    if thread::block_idx_x() == 0 {
+        if t == 0 {
+            access(first);
+        }
+        if meets == 1 {
+            thread::sync_threads();
+        }
+        if t == 0 {
+            access(second);
+            words.store(1, 1, Relaxed, Scope::Device);
+        }
+    } else if t == 0 {
+        while words.load(1, Relaxed, Scope::Device) == 0 {}
+        access(third);
+    }
+}
+
+const BLOCK_ADD: u32 = 0;
+const DEVICE_ADD: u32 = 1;
+const DEVICE_LOAD: u32 = 2;
+const READ: u32 = 3;
+
+/// An access stays known although its block has made another since, which the third is in no conflict with.
+#[test]
+fn the_last_access_of_a_block_does_not_hide_an_earlier_one() {
+    let run = |[first, second, third]: [u32; 3], meets| {
+        kinds(|gpu| {
+            let words = gpu.zeros::<u32>(2).unwrap();
+            let arguments = (words.view(), first, second, third, meets);
+            gpu.launch(accesses_three_times, Geometry::linear(2, 64), arguments).unwrap();
+        })
+    };
+    for meets in 0..2 {
+        for (first, second, third, kind) in [
+            (BLOCK_ADD, DEVICE_ADD, DEVICE_ADD, Kind::ScopeTooSmall),
+            (BLOCK_ADD, DEVICE_LOAD, DEVICE_ADD, Kind::ScopeTooSmall),
+            (READ, DEVICE_ADD, DEVICE_ADD, Kind::MixedAtomic),
+            (READ, DEVICE_LOAD, DEVICE_ADD, Kind::MixedAtomic),
+            (DEVICE_ADD, READ, READ, Kind::MixedAtomic),
+        ] {
+            assert_eq!(run([first, second, third], meets), [kind], "{first} {second} {third}, {meets}");
+        }
+        for what in [[DEVICE_ADD, DEVICE_LOAD, DEVICE_ADD], [READ, READ, DEVICE_LOAD], [DEVICE_LOAD, READ, READ]] {
+            assert_eq!(run(what, meets), [], "{what:?}, {meets}");
+        }
+    }
+}

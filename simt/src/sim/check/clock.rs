@@ -240,6 +240,12 @@ impl Numbers {
         time <= self.launch || agent.wrapping_sub(self.first) < self.stride && time <= self.block
     }
 
+    /// Whether the access was made in an earlier launch.
+    #[inline(always)]
+    pub(super) fn launch_knows(self, time: u32) -> bool {
+        time <= self.launch
+    }
+
     /// Whether the numbers tell that the thread knows what an agent did.
     #[inline(always)]
     pub(super) fn know(self, agent: u32, time: u32) -> bool {

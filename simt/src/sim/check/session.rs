@@ -481,7 +481,7 @@ impl Session {
             };
             let Some(cell) = shadow.word(word) else { return false };
             let order = match kind {
-                AccessKind::Read => cell.read_in_order(by, site),
+                AccessKind::Read => cell.read_in_order(by, site, space == Space::Shared),
                 AccessKind::Write => cell.write_in_order(by, site),
                 AccessKind::Atomic => InOrder::No,
             };
@@ -638,13 +638,16 @@ impl Session {
                         if way == Way::Modify && matches!(cell.writer, NOBODY | HOST) {
                             cell.writer = ATOMIC;
                         }
-                        // An engine's read needs no fence, so it does not stand for earlier ones of threads.
-                        let stands_for = |e: Entry| {
-                            agent < launch.engines || touch.space == Space::Global || e.warp * 32 >= launch.engines
+                        let new = Entry::new(agent, time, site, way, block_scope).of_bytes(touch.bytes);
+                        // An engine's read needs no fence, so it does not stand for earlier ones of threads. Global
+                        // memory is accessed by other blocks, which are in conflict with some ways of access alone.
+                        let stands_for = |e: Entry| match touch.space {
+                            Space::Shared => agent < launch.engines || e.warp * 32 >= launch.engines,
+                            Space::Global => new.stands_for(e),
                         };
-                        lists.add(cell, Entry::new(agent, time, site, way, block_scope).of_bytes(touch.bytes), |e| {
-                            (e.time <= clock.launch || e.time <= clock.block && me.has_block_of(e.warp * 32))
-                                && stands_for(e)
+                        lists.add(cell, new, |e| {
+                            let of_block = e.time <= clock.block && me.has_block_of(e.warp * 32);
+                            e.time <= clock.launch || of_block && stands_for(e)
                         });
                     }
                 }

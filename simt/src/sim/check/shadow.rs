@@ -105,6 +105,17 @@ impl Entry {
         }
     }
 
+    /// Whether all that stands against an earlier access stands against this one, too: no later access is in conflict
+    /// with that one alone.
+    pub(super) fn stands_for(self, earlier: Self) -> bool {
+        let as_narrow = self.block_scope() || !earlier.block_scope();
+        match (self.way(), earlier.way()) {
+            (Way::Read, way) => way != Way::Modify,
+            (Way::Load, way) => way == Way::Load && self.wide() == earlier.wide() && as_narrow,
+            (Way::Modify, way) => way != Way::Read && self.wide() == earlier.wide() && as_narrow,
+        }
+    }
+
     /// Whether it is of that agent alone.
     #[inline]
     pub(super) fn is_of(self, agent: u32) -> bool {
@@ -168,9 +179,10 @@ impl Cell {
         }
     }
 
-    /// A plain read likewise, of a word that somebody wrote.
+    /// A plain read likewise, of a word that somebody wrote; `near` says that it is one of shared memory, which other
+    /// blocks do not access.
     #[inline(always)]
-    pub(super) fn read_in_order(&mut self, by: Numbers, site: u32) -> InOrder {
+    pub(super) fn read_in_order(&mut self, by: Numbers, site: u32, near: bool) -> InOrder {
         if self.writer == NOBODY || self.writer != by.agent && !by.know(self.writer, self.time) {
             return InOrder::No;
         }
@@ -179,7 +191,9 @@ impl Cell {
         if self.more != 0 {
             return if first.mask == 0 || reads { InOrder::WithFirst } else { InOrder::No };
         }
-        if first.mask == 0 || by.block_knows(first.warp * 32, first.time) {
+        // As `Entry::stands_for` says.
+        let stands_for = near || first.site >> 28 & 3 != Way::Modify as u32 || by.launch_knows(first.time);
+        if first.mask == 0 || stands_for && by.block_knows(first.warp * 32, first.time) {
             (first.warp, first.mask, first.time, first.site) = (warp, mask, by.own, site);
             InOrder::Yes
         } else if reads && (first.warp, first.time) == (warp, by.own) {
