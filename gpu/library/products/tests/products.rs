@@ -693,10 +693,11 @@ fn products_overlap() {
     }
 }
 
-/// The same in `f64`, with more tiles than blocks, so that one ring serves several tiles.
+/// The same in `f64`, with more tiles than blocks, so that one ring serves several tiles, and more K steps than the
+/// ring has stages, so that TMA overwrites what threads have read.
 #[test]
 fn products_of_doubles_overlap() {
-    let (m, n, k) = (126, 250, 18);
+    let (m, n, k) = (126, 250, 300);
     let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
         let noting = Noting { gpu: with_multiprocessors(1), launched: RefCell::default() };
         let on: &dyn Launcher = &noting;
