@@ -10,11 +10,13 @@
 //! slot, 1 for the second, 0 for the third.
 //!
 //! A slot is filled again two rounds later, and a copy does not wait for the threads that still read the slot. So all
-//! threads have to finish with it first: that takes a `thread::sync_threads()`.
+//! threads have to finish with it first: that takes a `thread::sync_threads()`. The barrier orders what threads do, but
+//! TMA reaches shared memory on another way, another *proxy*: before the barrier each thread calls `bulk::fence()`,
+//! which orders its reads before later copies.
 //!
 //! The kernel writes each tile with its elements in reverse. The copy for the first round has been started. Write the
 //! body of the loop: the copy for the next round if there is one (its tile is `tile + blocks`), the wait for this
-//! round's tile, the output, and the barrier of the block.
+//! round's tile, the output, the fence, and the barrier of the block.
 //!
 //! **Rung.** gpu/scan/src/r6_look_ahead/ring.rs
 
@@ -59,6 +61,8 @@ pub fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
         }
         barrier(slot).wait(round / SLOTS % 2);
         output.set(tile * TILE + t, words(slot).get(TILE - 1 - t));
+        // The copy that fills this slot again comes after what this thread has read.
+        bulk::fence();
         // All threads are done with this slot before the next round fills it again.
         thread::sync_threads();
         //]
@@ -90,8 +94,8 @@ fn start(input: Global<u32>, tile: u32, slot: u32) {
 //?   been used before round r?
 //? The slots are used in turn. One thread starts the copy of the next round, if there is one, then all wait for this
 //?   round's. The parity to wait for is that of the slot's uses so far. No slot may be filled again while a thread
-//?   still reads it.
+//?   still reads it, and copies see the order of threads only behind a fence.
 //? `let slot = round % SLOTS;`,
 //?   `if t == 0 && tile + blocks < tiles { start(input, tile + blocks, (round + 1) % SLOTS); }`,
 //?   `barrier(slot).wait(round / SLOTS % 2);`, `output.set(tile * TILE + t, words(slot).get(TILE - 1 - t));`,
-//?   `thread::sync_threads();`.
+//?   `bulk::fence();`, `thread::sync_threads();`.

@@ -10,11 +10,13 @@
 //! slot, 1 for the second, 0 for the third.
 //!
 //! A slot is filled again two rounds later, and a copy does not wait for the threads that still read the slot. So all
-//! threads have to finish with it first: that takes a `thread::sync_threads()`.
+//! threads have to finish with it first: that takes a `thread::sync_threads()`. The barrier orders what threads do, but
+//! TMA reaches shared memory on another way, another *proxy*: before the barrier each thread calls `bulk::fence()`,
+//! which orders its reads before later copies.
 //!
 //! The kernel writes each tile with its elements in reverse. The copy for the first round has been started. Write the
 //! body of the loop: the copy for the next round if there is one (its tile is `tile + blocks`), the wait for this
-//! round's tile, the output, and the barrier of the block.
+//! round's tile, the output, the fence, and the barrier of the block.
 //!
 //! **Rung.** gpu/scan/src/r6_look_ahead/ring.rs
 
