@@ -13,7 +13,7 @@ use super::watchdog;
 use crate::Dim3;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Turns of a warp in a round, if its lanes can go on: each ends at the warp's next operation. The stacks of one warp fit
+/// Turns of a warp in a round, if lanes can go on: each ends at the warp's next operation. The stacks of a warp fit
 /// the processor's first cache, those of a block do not. More would let a warp that polls keep others waiting.
 const TURNS: u32 = 32;
 
