@@ -147,6 +147,6 @@ mod tests {
         let manifest = read("kernels/Cargo.toml");
         let (_, dependencies) = manifest.split_once("[dependencies]\n").unwrap();
         assert_eq!(dependencies.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>(), ["simt"]);
-        assert!(read("Cargo.toml").ends_with("[profile.dev.package.\"*\"]\nopt-level = 2\n"));
+        assert!(read("Cargo.toml").ends_with("[profile.dev.package.simt]\nopt-level = 2\n"));
     }
 }
