@@ -55,7 +55,7 @@ fn the_last_of_all_that_count_is_behind_them() {
         })
     };
     assert_eq!(run(0), []);
-    assert!(run(1).contains(&Kind::MixedAtomic), "the last block counts beside the reset");
+    assert!(run(1).contains(&Kind::MixedAtomic), "nothing orders the last block's count and the reset");
 }
 
 /// A word is stored, stored over by who has seen it, taken by an exchange and cleared plainly.

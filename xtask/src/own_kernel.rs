@@ -111,8 +111,8 @@ mod tests {
         }
     }
 
-    /// The page's command for a dependency by git leaves no path to this project, and names no package that is not
-    /// where cargo looks for it.
+    /// The page's command for a dependency by git leaves no path to this project, and names only packages that
+    /// cargo finds.
     #[test]
     fn the_page_s_command_for_git_replaces_all_paths() {
         let page = fs::read_to_string(project::root().join("docs/own-kernels.md")).unwrap();
@@ -138,8 +138,7 @@ mod tests {
         }
     }
 
-    /// A copy of the template is edited, and nothing is deleted from it: it has one kernel, and no package that another
-    /// kernel would not need.
+    /// A copy of the template is only edited: it has one kernel, and every package in it is one that any kernel needs.
     #[test]
     fn the_template_has_nothing_to_delete() {
         let read = |file: &str| fs::read_to_string(project::root().join(TEMPLATE).join(file)).unwrap();

@@ -421,7 +421,7 @@ mod tests {
     }
 
     /// Where a package's sources hold no test, its manifest says so, and cargo compiles and links it once less. A test
-    /// that is written there later would be run by nobody. Of a package with a library and a program the program alone
+    /// that is written there later would be run by nobody. In a package with a library and a program the program alone
     /// may say it: it is one file then.
     #[test]
     fn what_is_compiled_for_no_tests_has_none() {

@@ -71,8 +71,8 @@ impl<T: SortKey> Plan<Merge<T>>
 where
     Wide<T>: OrderedWord,
 {
-    /// A merge of `first` and `second` elements, both sorted as [`Plan::sort`] sorts. Of equal elements those of the
-    /// first array come first, and each array's keep their order.
+    /// A merge of `first` and `second` elements, both sorted as [`Plan::sort`] sorts. Equal elements
+    /// keep their order, those of the first array before those of the second.
     ///
     /// # Errors
     /// As for [`Plan::sort`], by the number of all elements.
@@ -125,7 +125,7 @@ impl<T: SortKey> Plan<Search<T>>
 where
     Wide<T>: OrderedWord,
 {
-    /// For each of so many needles, how many of `n` elements are less: the first place where it could stand. The
+    /// For each of `needles` needles, how many of `n` elements are less: the first place where it could stand. The
     /// elements are sorted as [`Plan::sort`] sorts. Needles that are sorted are found faster.
     ///
     /// # Errors
@@ -134,7 +134,8 @@ where
         Self::bounds(engine, n, needles, 0)
     }
 
-    /// For each of so many needles, how many of `n` elements are not greater: the last place where it could stand.
+    /// For each of `needles` needles, how many of `n` elements are at most as large: the last place where it could
+    /// stand.
     ///
     /// # Errors
     /// As for [`Plan::lower_bound`].

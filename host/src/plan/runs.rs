@@ -174,7 +174,7 @@ where
     Wide<K>: Combines<V>,
 {
     /// The key of each run of equal keys, of up to `n`, and its values combined. The last bits of a sum of floats may
-    /// differ from run to run. Of keys of 8 and 16 bits, those behind the results become zero.
+    /// differ from run to run. Behind the results, keys of 8 and 16 bits become zero.
     ///
     /// # Errors
     /// As for [`Plan::sort`].
@@ -210,7 +210,7 @@ impl<K: SortKey, V: Scalar> Plan<ReduceByKey<K, V>> {
 
     /// Enqueues a reduction of the values at `values` by the keys at `keys`. It writes the key of each run to `output`
     /// and its values, combined, to `results`, which have room for as many as there are keys, and the number of runs to
-    /// `count`. Of `limit` and alignment see the `run` of [`Plan::run_lengths`].
+    /// `count`. `limit` and alignment are as for the `run` of [`Plan::run_lengths`].
     ///
     /// # Errors
     /// As for the `run` of [`Plan::sort`].

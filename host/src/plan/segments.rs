@@ -128,7 +128,7 @@ impl<T: SortKey> Plan<SegmentedSort<T>>
 where
     Wide<T>: SegmentWord,
 {
-    /// A sort of so many segments of `n` keys, in each the smallest first; see [`crate::vec::segments`].
+    /// A sort of `segments` segments of `n` keys, in each the smallest first; see [`crate::vec::segments`].
     ///
     /// # Errors
     /// As for [`Plan::sort`].
@@ -184,8 +184,8 @@ where
 }
 
 impl<K: Element<Word = u32>, V: Scalar> Plan<SegmentedSortPairs<K, V>> {
-    /// A sort of so many segments of `n` keys of 4 bytes, in each the smallest first, with a value of 4 bytes for each
-    /// key. Equal keys keep their order.
+    /// A sort of `segments` segments of `n` keys of 4 bytes, in each the smallest first, with a value of 4 bytes for
+    /// each key. Equal keys keep their order.
     ///
     /// # Errors
     /// [`Error::Usage`] for values of another size; otherwise as for [`Plan::sort`].
@@ -208,7 +208,7 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SegmentedSortPairs<K, V>> {
     }
 
     /// Enqueues a sort of the segments of the keys at `keys`. The values at `values` go to `moved` in the order of the
-    /// sorted keys, those of keys in no segment excepted. Of `offsets` see the `run` of [`Plan::segmented_sort`].
+    /// sorted keys, those of keys in no segment excepted. `offsets` is as for the `run` of [`Plan::segmented_sort`].
     ///
     /// # Errors
     /// As for the `run` of [`Plan::sort`].
@@ -239,7 +239,7 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SegmentedSortPairs<K, V>> {
 }
 
 impl<T: SegmentReduces> Plan<SegmentedReduce<T>> {
-    /// A reduction of so many segments of `n` elements; an empty one gives the operation's identity.
+    /// A reduction inside each of `of` segments of `n` elements; an empty one gives the operation's identity.
     ///
     /// # Errors
     /// As for [`Plan::sort`].
@@ -279,7 +279,7 @@ impl<T: Scalar> Plan<SegmentedScan<T>>
 where
     u32: Combines<T>,
 {
-    /// Running results inside each of so many segments of `n` elements, as
+    /// Running results inside each of `of` segments of `n` elements, as
     /// [`DeviceVec::segmented_scan`](crate::vec::DeviceVec::segmented_scan) has them. If offsets descend or lie beyond
     /// the end, the results are unspecified.
     ///
@@ -298,8 +298,8 @@ where
         })
     }
 
-    /// Enqueues a scan of the segments of the elements at `input` into `output`, which may be `input`. Of `offsets` see
-    /// the `run` of [`Plan::segmented_sort`]. Fastest if the arrays begin on multiples of 16 bytes.
+    /// Enqueues a scan of the segments of the elements at `input` into `output`, which may be `input`. `offsets` is
+    /// as for the `run` of [`Plan::segmented_sort`]. Fastest if the arrays begin on multiples of 16 bytes.
     ///
     /// # Errors
     /// As for the `run` of [`Plan::sort`].

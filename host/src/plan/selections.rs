@@ -77,7 +77,7 @@ impl<A: sealed::Algorithm<Args = Kept<T>>, T: Scalar> Plan<A> {
 
 impl<T: Scalar> Plan<Select<T>> {
     /// A selection of the elements in a range from up to `n`; they keep their order. Bounds are in the order that
-    /// [`Plan::sort`] sorts by. Of elements of 8 and 16 bits, those behind the kept ones become zero.
+    /// [`Plan::sort`] sorts by. Behind the kept ones, elements of 8 and 16 bits become zero.
     ///
     /// # Errors
     /// As for [`Plan::sort`].
@@ -190,7 +190,7 @@ impl<T: Scalar> Plan<SelectFlagged<T>> {
 
 impl<T: Scalar> Plan<Partition<T>> {
     /// A partition of up to `n` elements into those in a range and the others; both keep their order. Bounds are as for
-    /// [`Plan::select_between`]. Of elements of 8 and 16 bits, those behind both outputs become zero.
+    /// [`Plan::select_between`]. Behind both outputs, elements of 8 and 16 bits become zero.
     ///
     /// # Errors
     /// As for [`Plan::sort`].

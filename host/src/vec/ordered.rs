@@ -203,7 +203,7 @@ where
     }
 }
 
-/// The geometry of a merge to so many elements.
+/// The geometry of a merge to `n` elements.
 pub(crate) fn merge_geometry<T>(n: usize, pairs: bool) -> Geometry {
     Geometry::linear(tiles(n as u32), BLOCK).shared(shared_bytes::<T>(pairs))
 }

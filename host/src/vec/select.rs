@@ -356,7 +356,7 @@ macro_rules! selections {
             }
 
             /// The key of each run of equal keys, and the first of its values; the value at a place belongs to the key
-            /// there. Of sorted keys, each one once, with its first value.
+            /// there. If the keys are sorted, each occurs once, with its first value.
             ///
             /// # Errors
             /// As for [`reduce_by_key`](Self::reduce_by_key).

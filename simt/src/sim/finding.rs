@@ -253,8 +253,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether the other is the same mistake: of that kind, at those places of that kernel. Of races the lines count,
-    /// in either order, and the view or array that they are about: `x.set(i, x.get(i) + 1)` is one mistake, whichever
+    /// Whether the other is the same mistake: of that kind, at those places of that kernel. Races are compared by
+    /// their lines, in either order, and by their view or array: `x.set(i, x.get(i) + 1)` is one mistake, whichever
     /// of its accesses meet. Two writes race whether they have one value or two.
     pub fn is_same(&self, other: &Self) -> bool {
         let kind = |finding: &Self| finding.kind.mistake(finding.memory.map(|memory| memory.space));

@@ -18,9 +18,9 @@ use crate::{F8E4M3, F8E5M2, bf16, f16};
 use std::marker::PhantomData;
 use std::panic::Location;
 
-/// Bytes along k that one instruction takes, which are as many elements of 8 bits.
+/// Bytes of K that one instruction takes, which are as many elements of 8 bits.
 const STEP: u32 = 32;
-/// Elements along k of half a tile of `f32`.
+/// Elements of K in half a tile of `f32`.
 const HALF: usize = ROW as usize / 4 / 2;
 
 /// The tiles of the call: of A, and of B with `columns` rows, by their addresses.

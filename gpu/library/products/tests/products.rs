@@ -1116,10 +1116,10 @@ fn clusters_overlap_and_give_the_same_bits() {
             for c in &mut cs {
                 let bits: Vec<u32> = c.slice().iter().map(|x| x.to_bits()).collect();
                 let mut first = first.borrow_mut();
-                assert!(*first.get_or_insert_with(|| bits.clone()) == bits, "{multiprocessors}: other bits");
+                assert!(*first.get_or_insert_with(|| bits.clone()) == bits, "{multiprocessors} SMs: other bits");
             }
         });
-        assert!(checked.report.is_clean(), "{multiprocessors}: {}", checked.report);
+        assert!(checked.report.is_clean(), "{multiprocessors} SMs: {}", checked.report);
         let packs = if transposed == [true, false] { 0 } else { 3 };
         assert_eq!(checked.report.launches, 4 * (3 + packs));
     }

@@ -772,7 +772,7 @@ impl Session {
     }
 
     /// An atomic operation of a thread has changed a word from one value to another: it may have taken a lock, or given
-    /// it back. Of shared memory the block is a part of the address.
+    /// it back. An address of shared memory contains the block.
     pub(super) fn changed(&mut self, agent: u32, word: (u32, u64), updates: bool, [before, after]: [u64; 2]) {
         if before != 0 && after == 0 {
             self.holders.remove(&word);

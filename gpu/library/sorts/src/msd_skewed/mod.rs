@@ -44,7 +44,7 @@
 //! | launch | file | what it does |
 //! | --- | --- | --- |
 //! | 1, 3, 4 | `../buckets/` | counts the top bits; partitions the keys |
-//! | 2, 5 | `uniform.rs` | starts and bucket sort, which put oversized and crowded buckets on the lists |
+//! | 2, 5 | `uniform.rs` | starts and bucket sort, which put oversized and skewed buckets on the lists |
 //! | 6 | `split.rs`, `segment.rs` | splits segments by their next bits, level by level |
 //! | 7 | `tally.rs`, `tally_count.rs`, `tally_write.rs` | counting-sorts segments in which few bits differ |
 //! | 8 | `groups.rs` | sorts groups |
