@@ -61,13 +61,17 @@ fn chapters(summary: &str) -> Vec<(&str, &str)> {
     summary.lines().filter_map(chapter).collect()
 }
 
+/// The number in the name of a chapter's file; other pages have none.
+fn number(file: &str) -> Option<u32> {
+    file.split('-').next()?.parse().ok()
+}
+
 /// The list of chapters, with their own numbers, and of the pages without one.
 fn contents(chapters: &[(&str, &str)]) -> String {
-    let line =
-        |&(title, file): &(&str, &str)| match file.split('-').next().and_then(|number| number.parse::<u32>().ok()) {
-            Some(number) => format!("{number}. [{title}]({file})\n"),
-            None => format!("- [{title}]({file})\n"),
-        };
+    let line = |&(title, file): &(&str, &str)| match number(file) {
+        Some(number) => format!("{number}. [{title}]({file})\n"),
+        None => format!("- [{title}]({file})\n"),
+    };
     chapters.iter().filter(|(_, file)| *file != FIRST).map(line).collect()
 }
 
@@ -88,12 +92,18 @@ fn neighbours(chapters: &[(&str, &str)], name: &str) -> String {
 /// A page's text with its directives replaced.
 fn filled(text: &str, sources: &Sources, said: &Said) -> Result<String> {
     let mut filled = String::new();
-    for (_, line, code) in pages::lines(text) {
+    let mut exercise = None;
+    let mut lines = pages::lines(text).peekable();
+    while let Some((_, line, code)) = lines.next() {
         match if code { None } else { Directive::of(line)? } {
             Some(directive) => filled += sources.shown(&directive, said)?.trim_end(),
             None => filled += line,
         }
-        if let Some(number) = pages::exercise(line).filter(|_| !code) {
+        // The command stands at the end of the item, whose text may have several lines.
+        exercise = pages::exercise(line).filter(|_| !code).or(exercise);
+        if lines.peek().is_none_or(|(_, next, _)| !next.starts_with("  "))
+            && let Some(number) = exercise.take()
+        {
             filled += &sources.exercise(number)?;
         }
         filled.push('\n');
@@ -136,10 +146,20 @@ pub fn update(folder: &Path, files: &Files) -> Result<Vec<String>> {
     Ok(changed)
 }
 
+/// mdBook's table of contents with our numbers. Its own would also count the pages that have none.
+fn numbered(summary: &str) -> String {
+    let line = |line: &str| {
+        let number = line.split_once("](").and_then(|(_, file)| number(file));
+        let line = number.map_or(line.to_string(), |number| line.replacen('[', &format!("[{number}. "), 1));
+        line + "\n"
+    };
+    summary.lines().map(line).collect()
+}
+
 /// The pages for mdBook, which puts them where the repository is not at hand: its pictures go with them, links to its
 /// other files become names, and the table of contents of mdBook itself is there.
 pub fn for_mdbook(root: &Path, summary: &str, files: &Files) -> Result<Files> {
-    let mut all = Files::from([(SUMMARY.to_string(), summary.to_string())]);
+    let mut all = Files::from([(SUMMARY.to_string(), numbered(summary))]);
     for (name, text) in files {
         if !name.ends_with(".md") {
             all.insert(name.clone(), text.clone());
@@ -194,9 +214,9 @@ mod tests {
     fn exercises_are_followed_by_their_command() {
         let root = repository();
         let sources = Sources::new(root.path()).unwrap();
-        let text = filled("# T\n\n- **7** one.\n- **8** another.\n", &sources, &Said::new()).unwrap();
+        let text = filled("# T\n\n- **7** one\n  of two lines.\n- **8** another.\n", &sources, &Said::new()).unwrap();
         let link = "[`cargo learn check 7`](../../exercises/stubs/07_one.rs)";
-        assert_eq!(text, format!("# T\n\n- **7** one. {link}\n- **8** another. (planned)\n"));
+        assert_eq!(text, format!("# T\n\n- **7** one\n  of two lines. {link}\n- **8** another. (planned)\n"));
     }
 
     #[test]
@@ -276,7 +296,8 @@ mod tests {
         let page = "See [two](2.md), `r1`.\n\n![A plot.](pictures/p.svg)\n\n![p](pictures/t.svg)\n";
         assert_eq!(made["1.md"], page);
         assert_eq!((&*made["pictures/p.svg"], &*made["pictures/t.svg"]), ("<svg/>", "t"));
-        assert_eq!(made[SUMMARY], SUMMARY_TEXT);
+        let summary = "# Summary\n\n[About](README.md)\n\n- [1. One](01-one.md)\n- [2. Two](02-two.md)\n\n[Z](z.md)\n";
+        assert_eq!(made[SUMMARY], summary);
     }
 
     /// What a forge shows is whole: no directive is left, and every link and picture is there.
