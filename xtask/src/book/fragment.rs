@@ -410,9 +410,9 @@ fn bug(json: &str) -> Result<String> {
     let findings = without_addresses(&findings);
     let kernels: Vec<&str> = kernels.iter().map(|kernel| kernel.trim_end()).collect();
     Ok(format!(
-        "**{bug}** On a GPU: {effect}\n\n{}\n\n```rust\n{}\n```\n\nWithout checks the simulator reports: \
-         {without_checks}\n\nThe checker reports (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {fix} On the \
-         fixed kernel the checker reports: {clean_twin}.\n",
+        "**{bug}** On a GPU: {effect}\n\n{}\n\n```rust\n{}\n```\n\nWithout its checks, the simulator gives \
+         {without_checks}.\n\nThe checker reports (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nFix: {fix} The \
+         checker reports {clean_twin} for the fixed kernel.\n",
         small(&format!("{}; `V::FIXED` is false in the wrong version and true in the fixed one", source(&file))),
         kernels.join("\n\n"),
         findings.trim_end()
