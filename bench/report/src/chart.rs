@@ -19,7 +19,7 @@ const SIZE: (i32, i32) = (1600, 800);
 const TOP: i32 = 92;
 const RIGHT: i32 = 500;
 const RIGHT_OF_ROWS: i32 = 220;
-const RIGHT_OF_ROOFLINE: i32 = 430;
+const RIGHT_OF_ROOFLINE: i32 = 560;
 const LEFT: i32 = 130;
 const BOTTOM: i32 = 84;
 
@@ -421,37 +421,52 @@ pub fn roofline(title: &str, gbs: f64, ceilings: &[Ceiling], points: &[Point]) -
         stroke(root, vec![at(start, start * gbs), at(highest / gbs, highest)], INK, 3, None)?;
         // Right of the line, short of the first ceiling.
         let ridge = ceilings.iter().map(|c| c.gflops / gbs).fold(f64::INFINITY, f64::min);
-        let beside = start.max(ridge / 8.0);
+        let beside = start.max(ridge / 32.0);
         let (left, height) = at(beside, beside * gbs);
         write(root, &format!("memory: a copy moves {gbs:.0} GB/s"), (left + 24, height + 8), HPos::Left, SMALL)?;
-        // Names that have no room inside stand at the right of the frame.
-        let mut outside = vec![];
         let edge = SIZE.0 - RIGHT_OF_ROOFLINE;
-        for (ceiling, dashes) in ceilings.iter().zip(CEILINGS) {
-            let end = at(x.range.1, ceiling.gflops);
-            stroke(root, vec![at(ceiling.gflops / gbs, ceiling.gflops), end], INK, 3, dashes)?;
-            outside.push((end.1, format!("{}: {:.0} TFLOP/s", ceiling.name, ceiling.gflops * 1e-3)));
+        let name_height = |name: &str, height| write(root, name, (edge + 30, height), HPos::Left, SMALL);
+        let places: Vec<(i32, i32)> = points.iter().map(|point| at(point.at.0, point.at.1)).collect();
+        let (outside, inside): (Vec<usize>, Vec<usize>) =
+            named(&places, points).into_iter().partition(|&i| places[i].0 > edge / 2);
+        // Names that have no room inside stand at the right of the frame, with a line to their point.
+        let ends: Vec<i32> = ceilings.iter().map(|ceiling| at(x.range.1, ceiling.gflops).1).collect();
+        let wished: Vec<i32> = ends.iter().copied().chain(outside.iter().map(|&i| places[i].1)).collect();
+        let heights = spread(&wished);
+        for ((ceiling, dashes), (&end, &height)) in ceilings.iter().zip(CEILINGS).zip(ends.iter().zip(&heights)) {
+            stroke(root, vec![at(ceiling.gflops / gbs, ceiling.gflops), (edge, end)], INK, 3, dashes)?;
+            stroke(root, vec![(edge, end), (edge + 24, height)], INK, 1, None)?;
+            name_height(&format!("{}: {:.0} TFLOP/s", ceiling.name, ceiling.gflops * 1e-3), height)?;
         }
-        let mut inside = vec![];
-        for point in points {
-            let place = at(point.at.0, point.at.1);
+        for (&i, &height) in outside.iter().zip(&heights[ends.len()..]) {
+            stroke(root, vec![places[i], (edge, height), (edge + 24, height)], COLOURS[9], 1, None)?;
+            name_height(&points[i].name, height)?;
+        }
+        for (point, &place) in points.iter().zip(&places) {
             mark(root, place, (point.whose == Whose::Library).into(), point.whose)?;
-            if place.0 > edge * 3 / 4 {
-                outside.push((place.1, point.name.clone()));
-            } else {
-                inside.push((place, point.name.clone()));
-            }
         }
-        let heights = spread(&outside.iter().map(|(height, _)| *height).collect::<Vec<_>>());
-        for ((_, name), height) in outside.iter().zip(heights) {
-            write(root, name, (edge + 16, height), HPos::Left, SMALL)?;
-        }
-        let heights = spread_labels(&inside.iter().map(|(place, _)| *place).collect::<Vec<_>>());
+        let heights = spread_labels(&inside.iter().map(|&i| places[i]).collect::<Vec<_>>());
         inside
             .iter()
             .zip(heights)
-            .try_for_each(|((place, name), height)| write(root, name, (place.0 + 20, height), HPos::Left, SMALL))
+            .try_for_each(|(&i, height)| write(root, &points[i].name, (places[i].0 + 20, height), HPos::Left, SMALL))
     })
+}
+
+/// The points that have a name: at one intensity the fastest and the slowest of ours, and the library's fastest. All
+/// names would not have room.
+fn named(places: &[(i32, i32)], points: &[Point]) -> Vec<usize> {
+    let mut named = vec![];
+    for (i, (place, point)) in places.iter().zip(points).enumerate() {
+        let same = (0..points.len()).filter(|&k| places[k].0 == place.0 && points[k].whose == point.whose);
+        // The first of equal ones, so that no two names stand for one place.
+        let fastest = same.clone().min_by_key(|&k| places[k].1);
+        let slowest = same.rev().max_by_key(|&k| places[k].1).filter(|_| point.whose == Whose::Ours);
+        if fastest == Some(i) || slowest == Some(i) {
+            named.push(i);
+        }
+    }
+    named
 }
 
 /// Heights of labels that stand next to points: those of one column are apart from each other.
@@ -531,10 +546,19 @@ mod tests {
     #[test]
     fn a_roofline_has_its_ceilings_and_points_by_name() {
         let ceilings = [("fp32", 6e4), ("TF32", 4e5)].map(|(name, gflops)| Ceiling { name: name.into(), gflops });
-        let points = [Point { name: "naive".into(), at: (600.0, 5e3), whose: Whose::Ours }];
+        let point = |name: &str, gflops, whose| Point { name: name.into(), at: (600.0, gflops), whose };
+        let points = [
+            point("naive", 5e3, Whose::Ours),
+            point("tile", 1e4, Whose::Ours),
+            point("wide", 2e4, Whose::Ours),
+            point("cublas", 5e4, Whose::Library),
+            point("slower", 4e4, Whose::Library),
+        ];
         let text = roofline("title", 4000.0, &ceilings, &points);
-        for part in ["fp32: 60 TFLOP/s", "TF32: 400 TFLOP/s", "naive", "4000 GB/s", "10⁴", "10⁵"] {
+        for part in ["fp32: 60 TFLOP/s", "TF32: 400 TFLOP/s", "naive", "wide", "cublas", "4000 GB/s", "10⁴", "10⁵"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
+        assert!(!text.contains("tile") && !text.contains("slower"), "others have no room for a name: {text}");
     }
 }

@@ -205,8 +205,11 @@ pub fn roofline(reports: &[&Report]) -> Option<String> {
     let points: Vec<Point> = points
         .into_values()
         .filter_map(|row| {
-            let family = if row.kind == Kind::Rung { format!("{} ", row.family) } else { String::new() };
-            let name = format!("{family}{} {}", row.name, size(row));
+            // A library's function has its type in its name.
+            let name = match row.kind {
+                Kind::Rung => format!("{} {} {} {}", row.family, row.name, row.dtype, size(row)),
+                _ => format!("{} {}", row.name, size(row)),
+            };
             Some(Point { name, at: (row.flops_per_byte?, row.gflops?), whose: whose(row) })
         })
         .collect();
@@ -255,7 +258,7 @@ mod tests {
         let rate = &plots[0].1;
         assert!(rate.contains("msd-buckets") && rate.contains("cub_radix_sort_keys_u32") && rate.contains("2¹⁶"));
         assert!(plots[1].1.contains("as fast as the library"));
-        assert!(plots[2].1.contains("matmul naive 4096³") && !plots[2].1.contains("TF32"));
+        assert!(plots[2].1.contains("matmul naive u32 4096³") && !plots[2].1.contains("TF32"));
     }
 
     #[test]
