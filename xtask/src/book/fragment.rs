@@ -449,9 +449,9 @@ fn gallery(topic: &str, json: &str) -> Result<String> {
     let bugs = gallery.bugs.into_iter().filter(|bug| bug.topic == topic);
     // What separates cells must not stand in one.
     let rows: Vec<Vec<String>> =
-        bugs.map(|bug| vec![format!("`{}`", bug.name), bug.found_as.join(", "), bug.bug.replace('|', "\\|")]).collect();
+        bugs.map(|bug| vec![format!("`{}`", bug.name), bug.bug.replace('|', "\\|"), bug.found_as.join(", ")]).collect();
     ensure!(!rows.is_empty(), "the gallery has no topic {topic}");
-    Ok(grid(&["bug", "found as", "what is wrong"], &rows))
+    Ok(grid(&["bug", "what is wrong", "found as"], &rows))
 }
 
 #[cfg(test)]
@@ -524,7 +524,7 @@ mod tests {
         let json = r#"{"bugs":[{"topic":"t","name":"n","bug":"a | b","found_as":["Race"]},
             {"topic":"u","name":"m","bug":"c","found_as":["Race"]}]}"#;
         let table = gallery("t", json).unwrap();
-        assert!(table.ends_with("| `n` | Race | a \\| b |\n") && !table.contains("`m`"), "{table}");
+        assert!(table.ends_with("| `n` | a \\| b | Race |\n") && !table.contains("`m`"), "{table}");
         assert!(gallery("v", json).is_err());
     }
 
