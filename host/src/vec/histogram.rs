@@ -27,8 +27,10 @@ use crate::data::Element;
 use crate::engine::Geometry;
 use crate::error::{Error, Result};
 use crate::keys::{KeyWord, order_of};
+use rungs_kernels::ladder::{Launches, Lengths, expect_len};
 use rungs_kernels::ordered::BLOCK;
-use rungs_kernels::ordered::bins::{self, OUTSIDE, bins_count};
+use rungs_kernels::ordered::bins::{self, OUTSIDE, bins_count, bins_even};
+use rungs_kernels::ordered::moves::{self, moves_fill};
 use simt::launcher::{self, Launcher};
 use simt::{Global, Scalar};
 use std::fmt;
@@ -107,39 +109,86 @@ macro_rules! words {
 }
 words!(u32, u64);
 
-/// A number whose ranges are divided.
-pub trait Divide: Element {
-    /// The place of edge `i` of `bins` equal parts of a range, rounded: down for integers, to the nearest for floats.
-    /// None if the range is wider than the largest number.
-    fn edge(range: &Range<Self>, i: usize, bins: usize) -> Option<Self>;
+/// A number whose ranges are divided into equal parts.
+pub trait Divide: Element<Word: BinWord> {
+    /// Whether a range has equal parts: it does not end before it begins, and its width is finite.
+    fn has_parts(range: &Range<Self>) -> bool;
+
+    /// Launches the kernel that writes the edges of equal parts, of which there is one less.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    fn edges(on: &dyn Launcher, range: &Range<Self>, to: Global<Self::Word>) -> launcher::Result;
 }
 
 macro_rules! divide {
-    ($($T:ty: $Wide:ty),*) => {$(
+    ($($T:ty as $W:ty),*) => {$(
         impl Divide for $T {
-            fn edge(range: &Range<Self>, i: usize, bins: usize) -> Option<Self> {
-                let (low, high) = (range.start as $Wide, range.end as $Wide);
-                Some((low + (high - low) * i as $Wide / bins as $Wide) as $T)
+            fn has_parts(range: &Range<Self>) -> bool {
+                range.start <= range.end && (range.end as f64 - range.start as f64).is_finite()
             }
-        }
-    )*};
-}
-divide!(u32: i128, i32: i128, u64: i128, i64: i128);
 
-macro_rules! divide_floats {
-    ($($T:ty),*) => {$(
-        impl Divide for $T {
-            fn edge(range: &Range<Self>, i: usize, bins: usize) -> Option<Self> {
-                let (low, high) = (range.start as f64, range.end as f64);
-                let width = high - low;
-                // Rounding keeps the order of the edges; the last of them may only not pass the end.
-                let edge = if i == bins { high } else { (low + width * (i as f64 / bins as f64)).min(high) };
-                width.is_finite().then_some(edge as $T)
+            fn edges(on: &dyn Launcher, range: &Range<Self>, to: Global<Self::Word>) -> launcher::Result {
+                let args = (to.cast::<$W>(), range.start.to_bits_64(), range.end.to_bits_64());
+                on.launch(bins_even::<$W>::default(), moves::geometry(to.len()), args)
             }
         }
     )*};
 }
-divide_floats!(f32, f64);
+divide!(u32 as u32, i32 as u32, f32 as f32, u64 as u64, i64 as u64, f64 as f64);
+
+/// Elements, edges, and room for the counts.
+pub struct Counted<W> {
+    pub(crate) input: Global<W>,
+    /// Empty if the edges are those of equal parts.
+    pub(crate) edges: Global<W>,
+    /// Those of the bins, and then of elements below, above, and NaN.
+    pub(crate) counts: Global<u32>,
+}
+
+impl<W: Scalar> Lengths for Counted<W> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("elements", self.input, n)
+    }
+}
+
+/// Launches a count of elements between edges.
+pub(crate) fn count<T: Element<Word: BinWord>>(on: &dyn Launcher, of: Counted<T::Word>) -> launcher::Result {
+    let Counted { input, edges, counts } = of;
+    on.launch(moves_fill::<u32>::default(), moves::geometry(counts.len()), (counts, 0))?;
+    T::Word::count(on, [input, edges], order_of(T::DTYPE), counts)
+}
+
+/// Launches that count elements in equal parts of a range.
+pub(crate) fn even<T: Divide>(
+    on: &dyn Launcher,
+    bins: u32,
+    range: Range<T>,
+) -> launcher::Result<Launches<Counted<T::Word>>> {
+    let edges = on.scratch::<T::Word>(bins + 1)?;
+    Ok(Box::new(move |on, Counted { input, counts, .. }| {
+        T::edges(on, &range, edges.view())?;
+        count::<T>(on, Counted { input, edges: edges.view(), counts })
+    }))
+}
+
+/// A number of bins that can be counted.
+pub(crate) fn bins(bins: usize) -> Result<u32> {
+    match bins {
+        1..=MAX_BINS => Ok(bins as u32),
+        _ => Err(Error::Usage(format!("{bins} bins cannot be counted; there are 1 to {MAX_BINS}"))),
+    }
+}
+
+/// A number of equal parts that a range can be divided into.
+pub(crate) fn parts<T: Divide>(parts: usize, range: &Range<T>) -> Result<u32> {
+    if !T::has_parts(range) {
+        let (low, high) = (range.start.show(), range.end.show());
+        let why = "it must not end before it begins, and its width must be finite";
+        return Err(Error::Usage(format!("the range from {low} to {high} cannot be divided: {why}")));
+    }
+    bins(parts)
+}
 
 impl<T: Element + Scalar> DeviceVec<T>
 where
@@ -151,25 +200,19 @@ where
     /// [`Error::Usage`] for less than two edges, for more than [`MAX_BINS`] bins, and for edges that descend or are
     /// NaN; otherwise as for [`DeviceVec::sort`].
     pub fn histogram(&self, edges: &[T]) -> Result<Histogram> {
-        let bins = edges.len().saturating_sub(1);
-        if bins == 0 || bins > MAX_BINS {
-            return Err(Error::Usage(format!("{bins} bins cannot be counted; there are 1 to {MAX_BINS}")));
-        }
+        let bins = bins(edges.len().saturating_sub(1))?;
         // A pair with NaN is not sorted either.
         if let Some(pair) = edges.windows(2).find(|pair| !pair.is_sorted()) {
             let (a, b) = (pair[0].show(), pair[1].show());
             return Err(Error::Usage(format!("edges {a} and {b} do not ascend; sort them, and leave out NaN")));
         }
         let edges = Self::from_slice(&self.engine, edges)?;
-        let all = DeviceVec::uninit(&self.engine, bins + OUTSIDE as usize)?;
-        all.buffer.fill(0)?;
-        let views = [self.view().cast(), edges.view().cast()];
-        T::Word::count(&self.engine, views, order_of(T::DTYPE), all.view())?;
-        Ok(Histogram { all })
+        self.counted(bins, |counted| Ok(count::<T>(&self.engine, Counted { edges: edges.view().cast(), ..counted })?))
     }
 
-    /// How many elements are in each of `bins` equal parts of a range: [`DeviceVec::histogram`] with the edges of
-    /// [`Divide::edge`]. A range of integers with fewer numbers than bins has empty bins.
+    /// How many elements are in each of `bins` equal parts of a range. Edge i is `start + (end - start) * i / bins`,
+    /// rounded down for integers; for floats it is computed as `f64` and rounded to the nearest. A range of integers
+    /// with fewer numbers than bins has empty bins.
     ///
     /// # Errors
     /// [`Error::Usage`] for no bins or more than [`MAX_BINS`], for a range that ends before it begins, or has NaN or an
@@ -178,15 +221,15 @@ where
     where
         T: Divide,
     {
-        // One more than there may be, for the refusal.
-        let edges = (0..=bins.min(MAX_BINS + 1)).map(|i| T::edge(&range, i, bins.max(1)));
-        match edges.collect::<Option<Vec<T>>>() {
-            Some(edges) if range.start <= range.end => self.histogram(&edges),
-            _ => {
-                let (low, high) = (range.start.show(), range.end.show());
-                let why = "it must not end before it begins, and its width must be finite";
-                Err(Error::Usage(format!("the range from {low} to {high} cannot be divided: {why}")))
-            }
-        }
+        let bins = parts(bins, &range)?;
+        self.counted(bins, |counted| Ok(even(&self.engine, bins, range)?(&self.engine, counted)?))
+    }
+
+    /// Room for the counts of bins, which `launch` writes.
+    fn counted(&self, bins: u32, launch: impl FnOnce(Counted<T::Word>) -> Result<()>) -> Result<Histogram> {
+        let all = DeviceVec::uninit(&self.engine, (bins + OUTSIDE) as usize)?;
+        let input = self.view().cast();
+        launch(Counted { input, edges: input.slice(0, 0), counts: all.view() })?;
+        Ok(Histogram { all })
     }
 }

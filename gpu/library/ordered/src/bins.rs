@@ -8,15 +8,16 @@
 //! found one bin, as with equal or sorted keys, one of them adds for all. At the end the blocks add their counters to
 //! the result.
 //!
-//! **Bottleneck.** Shared memory: log₂ (bins + 1) loads per key, with bank conflicts. Even ranges could be found by one
-//! multiplication; searching edges that the host has rounded gives every key the bin that its edges say, for all types.
+//! **Bottleneck.** Shared memory: log₂ (bins + 1) loads per key, with bank conflicts. Equal parts could be found by one
+//! multiplication; searching the rounded edges of [`bins_even`] gives every key the bin that its edges say, for all
+//! types.
 
 use crate::BLOCK;
 pub use rungs_common::bins::MAX_BINS;
 use rungs_common::keys::{DESCENDING, FLOAT, UNSIGNED, Word};
 use simt::atomic::{Order, Scope};
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Shared, kernel, thread, unroll};
+use simt::{Global, Scalar, Shared, kernel, thread, unroll};
 
 /// Keys per thread and step.
 const ITEMS: usize = 8;
@@ -169,5 +170,53 @@ pub fn bins_count<W: Word>(keys: Global<W>, edges: Global<W>, order: u32, counts
             counts.fetch_add(i, sum, Order::Relaxed, Scope::Device);
         }
         i += BLOCK;
+    }
+}
+
+/// A number whose ranges are divided into equal parts; unsigned words stand for signed ones, too.
+pub trait Divides: Scalar {
+    /// `low + (high - low) * i / parts`, for at most [`MAX_BINS`] parts of a range of finite width. Integers are
+    /// rounded down; floats are computed as `f64` and rounded to the nearest.
+    fn edge(low: Self, high: Self, i: u32, parts: u32) -> Self;
+}
+
+macro_rules! divide {
+    ($($t:ty)*) => {$(
+        impl Divides for $t {
+            #[inline(always)]
+            fn edge(low: Self, high: Self, i: u32, parts: u32) -> Self {
+                let (width, i, parts) = (high.wrapping_sub(low) as u64, i as u64, parts as u64);
+                // The product of the whole width might need more than 64 bits.
+                low.wrapping_add((width / parts * i + width % parts * i / parts) as $t)
+            }
+        }
+    )*};
+}
+divide!(u32 u64);
+
+macro_rules! divide_floats {
+    ($($t:ty)*) => {$(
+        impl Divides for $t {
+            #[inline(always)]
+            fn edge(low: Self, high: Self, i: u32, parts: u32) -> Self {
+                let (low, end) = (low as f64, high as f64);
+                let edge = low + (end - low) * (i as f64 / parts as f64);
+                // Rounding keeps the order of the edges, but one of them might pass the end.
+                if i < parts && edge < end { edge as $t } else { high }
+            }
+        }
+    )*};
+}
+divide_floats!(f32 f64);
+
+/// Writes the edges of equal parts of a range, of which there is one less: see [`Divides::edge`]. The bounds are bits,
+/// so that one kernel has one form.
+#[kernel(max_threads = BLOCK, instances(
+    bins_even_u32: <u32>, bins_even_u64: <u64>, bins_even_f32: <f32>, bins_even_f64: <f64>,
+))]
+pub fn bins_even<T: Divides>(edges: Global<T>, low: u64, high: u64) {
+    let i = thread::index_1d();
+    if i < edges.len() {
+        edges.set(i, T::edge(T::from_bits_64(low), T::from_bits_64(high), i, edges.len() - 1));
     }
 }

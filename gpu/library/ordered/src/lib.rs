@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`merge`] | merges two sorted views, with values or without |
 //! | [`bounds`] | finds the places of needles among sorted keys |
-//! | [`bins`] | counts the keys between edges, and those outside |
+//! | [`bins`] | divides a range, counts the keys between edges, and those outside |
 //! | [`moves`] | scatters, reverses, fills, counts up, subtracts neighbours |
 //! | [`small`] | makes keys of 8 and 16 bits words of 32, and back |
 //!
@@ -37,6 +37,7 @@ pub const KERNELS: &[&[&str]] = {
         <merge::merge_pairs as Instances>::NAMES,
         <bounds::bounds as Instances>::NAMES,
         <bins::bins_count as Instances>::NAMES,
+        <bins::bins_even as Instances>::NAMES,
         <moves::moves_scatter as Instances>::NAMES,
         <moves::moves_reverse as Instances>::NAMES,
         <moves::moves_fill as Instances>::NAMES,

@@ -3,14 +3,14 @@
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_common::transform;
 use rungs_ordered::BLOCK;
-use rungs_ordered::bins::{self, OUTSIDE, bins_count};
+use rungs_ordered::bins::{self, Divides, MAX_BINS, OUTSIDE, bins_count, bins_even};
 use rungs_ordered::bounds::bounds;
 use rungs_ordered::merge::{self, merge_pairs, merge_split};
 use rungs_ordered::moves::{geometry, moves_difference, moves_fill, moves_reverse, moves_scatter};
 use rungs_ordered::small::{small_narrow, small_widen};
 use rungs_testing::{Buffer, launch, random, same};
-use simt::Geometry;
 use simt::sim::{Check, check};
+use simt::{Geometry, Global, Kernel};
 
 /// Sizes around warps and tiles.
 const SIZES: [usize; 10] =
@@ -97,6 +97,55 @@ fn floats_are_counted_as_numbers() {
         let of = |range: std::ops::Range<u32>| keys.iter().filter(|key| range.contains(key)).count() as u32;
         assert!((0..last).all(|i| found[i as usize] == of(i..i + 1)), "{last} bins");
         assert_eq!(found[last as usize..], [0, of(last..6000), 0], "{last} bins");
+    }
+}
+
+/// The kernel's edges of a range; `edge`: edge i of a number of parts.
+fn check_edges<T: Divides>([low, high]: [T; 2], edge: impl Fn(u32, u32) -> T)
+where
+    bins_even<T>: Kernel<Args = (Global<T>, u64, u64)>,
+{
+    for parts in [1, 2, 3, 31, 255, 256, 257, 1009, MAX_BINS - 1, MAX_BINS] {
+        let mut edges = Buffer::<T>::poisoned(parts as usize + 1, 1);
+        let args = (edges.view(), low.to_bits_64(), high.to_bits_64());
+        launch(bins_even::<T>::default(), geometry(parts + 1), args);
+        edges.check_guards("edges");
+        let want: Vec<T> = (0..=parts).map(|i| edge(i, parts)).collect();
+        assert!(edges.slice().iter().zip(&want).all(|(&got, &want)| same(got, want)), "{parts} parts");
+        assert!(same(want[0], low) && same(want[parts as usize], high), "{parts} parts");
+    }
+}
+
+/// Signed words, too, as unsigned ones.
+macro_rules! check_whole_edges {
+    ($($t:ty as $w:ty: $($range:expr),*;)*) => {$($(
+        let (low, high): ($t, $t) = $range;
+        check_edges([low as $w, high as $w], |i, parts| {
+            (low as i128 + (high as i128 - low as i128) * i128::from(i) / i128::from(parts)) as $w
+        });
+    )*)*};
+}
+
+#[test]
+fn edges_of_integers_are_rounded_down() {
+    check_whole_edges! {
+        u32 as u32: (0, u32::MAX), (7, 7), (1 << 20, 3 << 30), (u32::MAX - 5, u32::MAX);
+        i32 as u32: (i32::MIN, i32::MAX), (-3, 4), (-1, 1);
+        u64 as u64: (0, u64::MAX), (0, 0), (3, 1 << 33);
+        i64 as u64: (i64::MIN, i64::MAX), (-2, 1 << 40);
+    }
+}
+
+#[test]
+fn edges_of_floats_ascend_to_the_end() {
+    for [low, high] in [[-0.9, 0.1], [0.0, 0.0], [-1e308, 7e307], [0.0, 5e-324], [-3.0, f64::MAX]] {
+        let edge = |i, parts| if i == parts { high } else { low + (high - low) * (f64::from(i) / f64::from(parts)) };
+        check_edges([low, high], |i, parts| edge(i, parts).min(high));
+        assert!((0..=MAX_BINS).map(|i| edge(i, MAX_BINS)).is_sorted());
+    }
+    for [low, high] in [[-0.5f32, 0.75], [f32::MIN, f32::MAX], [1.0, 1.000_000_1], [-1e-45, 1e-40]] {
+        let (start, end) = (f64::from(low), f64::from(high));
+        check_edges([low, high], |i, parts| (start + (end - start) * (f64::from(i) / f64::from(parts))) as f32);
     }
 }
 
