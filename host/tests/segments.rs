@@ -63,9 +63,11 @@ where
             keys.segmented_sort_descending(&offsets).unwrap();
         } else {
             keys.segmented_sort(&offsets).unwrap();
-            let places = DeviceVec::from_slice(&engine, &data).unwrap().segmented_argsort(&offsets).unwrap();
-            assert!(places.to_vec().unwrap() == want, "places, {what}");
         }
+        let unsorted = DeviceVec::from_slice(&engine, &data).unwrap();
+        let argsort = if descending { DeviceVec::segmented_argsort_descending } else { DeviceVec::segmented_argsort };
+        assert!(argsort(&unsorted, &offsets).unwrap().to_vec().unwrap() == want, "places, {what}");
+        assert!(bits(&unsorted.to_vec().unwrap()) == bits(&data), "changed, {what}");
         assert!(bits(&keys.to_vec().unwrap()) == bits(&sorted), "{what}");
         let mut keys = DeviceVec::from_slice(&engine, &data).unwrap();
         let mut values = DeviceVec::from_slice(&engine, &narrow).unwrap();

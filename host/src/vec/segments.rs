@@ -24,60 +24,131 @@
 //! [`DeviceVec::segmented_scan`] differs: wrong offsets are an error.
 
 use super::DeviceVec;
-use super::places;
+use super::places::gather;
 use super::select::Combines;
-use super::sorts::{SortKey, Wide};
+use super::sorts::{SortKey, Wide, Widened};
 use crate::Operation;
 use crate::error::{Error, Result};
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
+use rungs_kernels::ladder::{Launches, Lengths, expect_len};
 use rungs_kernels::places::{geometry, places_halves, places_own};
 use rungs_kernels::segments::by_length::launches::RUNG;
 use rungs_kernels::segments::numbers::launches as numbers;
 use rungs_kernels::segments::reduce::SegmentReduces;
 use rungs_kernels::selections::runs::Grouping;
-use simt::launcher::Launcher;
+use simt::launcher::{self, Launcher};
 use simt::{Global, Scalar};
+
+/// Keys of any type with values, and where their segments lie; see [`SegmentedPairs`].
+pub struct Pairs<K, V> {
+    pub(crate) keys: Global<K>,
+    pub(crate) values: Global<V>,
+    pub(crate) moved: Global<V>,
+    pub(crate) offsets: Global<u32>,
+    pub(crate) order: u32,
+}
+
+impl<K: Scalar, V: Scalar> Lengths for Pairs<K, V> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("keys", self.keys, n)?;
+        expect_len("places of values", self.moved, n)
+    }
+}
 
 /// A word whose places can be sorted within segments.
 pub trait SegmentPlaces: SegmentWord {
-    /// Puts `places`, which are those of `keys` from 0 on, into the stable order of the keys of each segment. `order`:
-    /// see [`rungs_kernels::keys`].
+    /// Takes the memory for launches that put the places at `moved`, which are those of `n` keys from 0 on, into the
+    /// stable order of the keys of each segment; there are no values. If keys may be changed, those of 32 bits are
+    /// sorted too.
     ///
     /// # Errors
-    /// As for [`DeviceVec::segmented_argsort`].
-    fn argsort(keys: Global<Self>, order: u32, offsets: Global<u32>, places: &mut DeviceVec<u32>) -> Result<()>;
-}
-
-/// Sorts keys in place, with values.
-fn sort_pairs<V: Scalar>(keys: Global<u32>, order: u32, offsets: Global<u32>, values: &mut DeviceVec<V>) -> Result<()> {
-    // Values of keys in no segment stay.
-    let moved = values.duplicate()?;
-    let mut sorter = RUNG.pair_sorter(&values.engine, keys.len())?;
-    let views = (values.view().cast(), moved.view().cast());
-    sorter.run(&values.engine, SegmentedPairs { keys, values: views.0, moved: views.1, offsets, order })?;
-    values.replace(moved)
+    /// Those of the rung.
+    fn sorter(on: &dyn Launcher, n: u32, may_be_changed: bool) -> launcher::Result<Launches<Pairs<Self, u32>>>;
 }
 
 impl SegmentPlaces for u32 {
-    fn argsort(keys: Global<u32>, order: u32, offsets: Global<u32>, places: &mut DeviceVec<u32>) -> Result<()> {
-        let own = DeviceVec::<u32>::uninit(&places.engine, places.len())?;
-        places::gather(&places.engine, keys, places.view(), own.view())?;
-        sort_pairs(own.view(), order, offsets, places)
+    fn sorter(on: &dyn Launcher, n: u32, may_be_changed: bool) -> launcher::Result<Launches<Pairs<u32, u32>>> {
+        let copy = (!may_be_changed).then(|| on.scratch(n)).transpose()?;
+        let mut sort = RUNG.pair_sorter(on, n)?;
+        Ok(Box::new(move |on, Pairs { mut keys, values, moved, offsets, order }| {
+            if let Some(copy) = &copy {
+                gather(on, keys, moved, copy.view())?;
+                keys = copy.view();
+            }
+            sort.run(on, SegmentedPairs { keys, values, moved, offsets, order })
+        }))
     }
 }
 
 impl SegmentPlaces for u64 {
     /// By the lower halves, then by the upper ones: each sort keeps the order of the one before.
-    fn argsort(keys: Global<u64>, order: u32, offsets: Global<u32>, places: &mut DeviceVec<u32>) -> Result<()> {
-        let halves = DeviceVec::<u32>::uninit(&places.engine, places.len())?;
-        for upper in [0, 1] {
-            let args = (keys, order, upper, places.view(), halves.view());
-            places.engine.launch(places_halves, geometry(keys.len()), args)?;
-            sort_pairs(halves.view(), UNSIGNED, offsets, places)?;
-        }
-        Ok(())
+    fn sorter(on: &dyn Launcher, n: u32, _: bool) -> launcher::Result<Launches<Pairs<u64, u32>>> {
+        let (halves, by_lower, mut sort) = (on.scratch::<u32>(n)?, on.scratch::<u32>(n)?, RUNG.pair_sorter(on, n)?);
+        Ok(Box::new(move |on, Pairs { keys, values, moved, offsets, order }| {
+            let (halves, by_lower) = (halves.view(), by_lower.view());
+            // A sort does not write the places of keys in no segment.
+            on.launch(places_own, geometry(n), (by_lower,))?;
+            for (upper, values, moved) in [(0, values, by_lower), (1, by_lower, moved)] {
+                on.launch(places_halves, geometry(n), (keys, order, upper, by_lower, halves))?;
+                sort.run(on, SegmentedPairs { keys: halves, values, moved, offsets, order: UNSIGNED })?;
+            }
+            Ok(())
+        }))
     }
+}
+
+/// Launches that write the places of `n` keys in the sorted order of each segment to `moved`; there are no values.
+pub(crate) fn argsort<T: SortKey>(on: &dyn Launcher, n: u32) -> launcher::Result<Launches<Pairs<T, u32>>>
+where
+    Wide<T>: SegmentPlaces,
+{
+    let widened = Widened::<T::Word>::new(on, n)?;
+    let mut sort = Wide::<T>::sorter(on, n, widened.are_copies())?;
+    Ok(Box::new(move |on, Pairs { keys, values, moved, offsets, order }| {
+        on.launch(places_own, geometry(n), (moved,))?;
+        sort(on, Pairs { keys: widened.widen(on, keys.cast())?, values, moved, offsets, order })
+    }))
+}
+
+/// Whether keys and values are moved together; others are moved by their places.
+pub(crate) const fn are_moved_together<K: SortKey, V>() -> bool {
+    size_of::<Wide<K>>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>()
+}
+
+/// Launches that sort each segment of `n` keys in place, and write the values to `moved` in that order; equal keys keep
+/// theirs. If keys and values are moved together, the values of keys in no segment are not written.
+pub(crate) fn sort_pairs<K: SortKey, V: Scalar>(on: &dyn Launcher, n: u32) -> launcher::Result<Launches<Pairs<K, V>>>
+where
+    Wide<K>: SegmentPlaces,
+{
+    let widened = Widened::<K::Word>::new(on, n)?;
+    if are_moved_together::<K, V>() {
+        let mut sort = RUNG.pair_sorter(on, n)?;
+        return Ok(Box::new(move |on, Pairs { keys, values, moved, offsets, order }| {
+            let (words, values, moved) = (widened.widen(on, keys.cast())?.cast(), values.cast(), moved.cast());
+            sort.run(on, SegmentedPairs { keys: words, values, moved, offsets, order })?;
+            widened.narrow(on, keys.cast())
+        }));
+    }
+    // Words of 32 bits are sorted together with the places. Those of 64 bits stay, and a copy of them is moved after.
+    let are_sorted = size_of::<Wide<K>>() == size_of::<u32>();
+    let (copy, places) = (on.scratch::<K>(if are_sorted { 0 } else { n })?, on.scratch::<u32>(n)?);
+    let mut sort = Wide::<K>::sorter(on, n, are_sorted)?;
+    Ok(Box::new(move |on, Pairs { keys, values, moved, offsets, order }| {
+        let (places, words) = (places.view(), widened.widen(on, keys.cast())?);
+        on.launch(places_own, geometry(n), (places,))?;
+        if !are_sorted {
+            gather(on, keys, places, copy.view())?;
+        }
+        sort(on, Pairs { keys: words, values: places.slice(0, 0), moved: places, offsets, order })?;
+        if are_sorted {
+            widened.narrow(on, keys.cast())?;
+        } else {
+            gather(on, copy.view(), places, keys)?;
+        }
+        gather(on, values, places, moved)
+    }))
 }
 
 impl<T: SortKey> DeviceVec<T>
@@ -148,12 +219,20 @@ where
         self.segmented_places(offsets, T::ORDER)
     }
 
+    /// The same with the largest element first. Equal elements keep their order here too.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::segmented_sort_with`].
+    pub fn segmented_argsort_descending(&self, offsets: &DeviceVec<u32>) -> Result<DeviceVec<u32>> {
+        self.segmented_places(offsets, T::ORDER | DESCENDING)
+    }
+
     fn segmented_places(&self, offsets: &DeviceVec<u32>, order: u32) -> Result<DeviceVec<u32>> {
         self.same_engine(offsets, "offsets")?;
-        let mut places = DeviceVec::uninit(&self.engine, self.len())?;
-        self.engine.launch(places_own, geometry(self.len() as u32), (places.view(),))?;
-        let (_memory, keys) = self.words()?;
-        Wide::<T>::argsort(keys, order, offsets.view(), &mut places)?;
+        let (on, places) = (&self.engine, DeviceVec::uninit(&self.engine, self.len())?);
+        let (moved, mut sort) = (places.view(), argsort::<T>(on, self.len() as u32)?);
+        let values = moved.slice(0, 0);
+        sort(on, Pairs { keys: self.view(), values, moved, offsets: offsets.view(), order })?;
         Ok(places)
     }
 
@@ -165,14 +244,14 @@ where
     ) -> Result<()> {
         self.expect("values", values)?;
         self.same_engine(offsets, "offsets")?;
-        if size_of::<T>() == size_of::<u32>() && size_of::<V>() == size_of::<u32>() {
-            return sort_pairs(self.view().cast(), order, offsets.view(), values);
-        }
-        let places = self.segmented_places(offsets, order)?;
-        // Both or none: without memory for the second, keys and values would no longer belong together.
-        let (sorted, along) = (self.gather(&places)?, values.gather(&places)?);
-        self.replace(sorted)?;
-        values.replace(along)
+        let on = &self.engine;
+        let mut sort = sort_pairs::<T, V>(on, self.len() as u32)?;
+        // Values of keys in no segment stay.
+        let are_written = !are_moved_together::<T, V>();
+        let to = if are_written { DeviceVec::uninit(on, self.len())? } else { values.duplicate()? };
+        let (keys, moved) = (self.view(), to.view());
+        sort(on, Pairs { keys, values: values.view(), moved, offsets: offsets.view(), order })?;
+        values.replace(to)
     }
 }
 
