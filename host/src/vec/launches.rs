@@ -10,6 +10,7 @@ use rungs_kernels::ladder::{Launches, Lengths, expect_len};
 use rungs_kernels::places::{self, places_own};
 use rungs_kernels::selections::compact::unique_compact;
 use rungs_kernels::selections::kernels::*;
+use rungs_kernels::selections::operators::launches::ByKeys;
 use rungs_kernels::selections::pass::{Bounds, Pass, Rest, Selection, Selects, Views};
 use rungs_kernels::selections::runs::{self, Combines, CountsRuns, Grouping};
 use rungs_kernels::transform::Functor;
@@ -169,7 +170,7 @@ pub(crate) fn unique<T: Scalar>(on: &dyn Launcher, n: u32, pass: Pass) -> Made<T
 }
 
 /// Launches that write the key of each run among up to `n` keys, and what `launch` makes of its values.
-pub(crate) fn by_runs<K: SortKey, V: Scalar>(
+fn by_runs<K: SortKey, V: Scalar>(
     on: &dyn Launcher,
     n: u32,
     pass: Pass,
@@ -217,6 +218,15 @@ where
     Wide<K>: Combines<V>,
 {
     by_runs(on, n, pass, move |on, scratch, v| Wide::<K>::reduce_by_key(on, scratch, operation, v))
+}
+
+/// Launches that write the key of each run, and its values combined by an operator whose kernels `S` names.
+pub(crate) fn reduce_by_key_with<K: SortKey, S: ByKeys<Wide<K>>>(
+    on: &dyn Launcher,
+    n: u32,
+    pass: Pass,
+) -> launcher::Result<Launches<runs::Views<K, S::Element>>> {
+    by_runs(on, n, pass, |on, scratch, v| S::reduce_by_key(on, scratch, v))
 }
 
 /// Launches that write the key of each run, and the first of its values: those are found by their places, the least of

@@ -243,7 +243,7 @@ impl<T: Scalar> Input<'_, T> {
         self.items.expect("values", values)?;
         let (on, n) = (self.engine(), self.n());
         let pass = Pass::of_runs(on.device(), n);
-        self.runs(values.view(), launches::by_runs(on, n, pass, |on, scratch, v| S::reduce_by_key(on, scratch, v))?)
+        self.runs(values.view(), launches::reduce_by_key_with::<T, S>(on, n, pass)?)
     }
 }
 
