@@ -3,13 +3,17 @@
 
 use super::select::{Odd, odd, odd_and_even};
 use rungs::engine::{Buffer, DeviceChoice, Engine};
-use rungs::plan::{Argsort, HistogramByEdges, Plan, ReduceByKey, SegmentedSortPairs, TopK, TopKPairs};
+use rungs::plan::{
+    Argsort, HistogramByEdges, HistogramEven, MergeWith, Plan, ReduceByKey, SegmentedArgsort, SegmentedSortPairs, TopK,
+    TopKPairs,
+};
 use rungs::vec::DeviceVec;
 use rungs::vec::histogram::MAX_BINS;
 use rungs::vec::sorts::{SortKey, Wide};
 use rungs::{Error, Result};
+use rungs_kernels::selections::operators::compose_u32;
 use rungs_kernels::selections::sampled::Selects;
-use simt::{Scalar, bf16, f16};
+use simt::{Pair, Scalar, bf16, f16};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
@@ -174,8 +178,21 @@ fn what_a_plan_cannot_do_is_refused() {
     for bins in [0, MAX_BINS + 1] {
         refused(Plan::<HistogramByEdges<u32>>::histogram_by_edges(&engine, 5, bins).map(drop), "cannot be counted");
     }
-    let wide = Plan::<SegmentedSortPairs<u32, f64>>::segmented_sort_pairs(&engine, 5, 1);
-    refused(wide.map(drop), "values of 8 bytes");
+    for (bins, range, why) in [
+        (0, 0.0..1.0, "0 bins cannot be counted"),
+        (MAX_BINS + 1, 0.0..1.0, "4097 bins cannot be counted"),
+        (4, 1.0..0.0, "from 1.0 to 0.0 cannot be divided"),
+        (4, f64::NAN..0.0, "cannot be divided"),
+        (4, f64::MIN..f64::MAX, "its width must be finite"),
+    ] {
+        refused(Plan::<HistogramEven<f64>>::histogram_even(&engine, 5, bins, range).map(drop), why);
+    }
+    let (most, few) = (u32::MAX as usize, 1);
+    refused(Plan::<MergeWith<u8, u8>>::merge_with(&engine, most, few).map(drop), "too many");
+    refused(Plan::<SegmentedArgsort<u64>>::segmented_argsort(&engine, few, most).map(drop), "too many");
+    refused(Plan::<SegmentedSortPairs<u8, u64>>::segmented_sort_pairs(&engine, most + 1, few).map(drop), "too many");
+    let by_key = Plan::<ReduceByKey<u8, Pair<u32, u32>>>::reduce_by_key_with(&engine, most + 1, compose_u32::Kernels);
+    refused(by_key.map(drop), "too many");
     for k in [6, usize::MAX] {
         refused(Plan::<TopK<u8>>::top_k(&engine, 5, k).map(drop), "do not exist");
         refused(Plan::<TopKPairs<u8, u8>>::bottom_k_pairs(&engine, 5, k).map(drop), "do not exist");

@@ -32,8 +32,9 @@ use std::ptr;
 /// Around warps and blocks, and primes.
 const SIZES: [usize; 9] = [0, 1, 2, 31, 32, 33, 257, 997, 10_007];
 
-/// Tiles of the rungs that plans use: of the scan, of its 8-byte elements, of the simulator's sort, of a GPU's sorts.
-const TILES: [usize; 5] = [5632, 2816, 8192, 6144, 12_288];
+/// Tiles of the rungs that plans use: of the scan, of its 8-byte elements, of the simulator's sort, of a GPU's sorts,
+/// of merges and histograms.
+const TILES: [usize; 6] = [5632, 2816, 8192, 6144, 12_288, 2048];
 
 /// Sizes for a GPU; from the last one on pairs go by buckets there.
 const LARGE: [usize; 3] = [100_003, 1 << 20, (1 << 22) + 1];

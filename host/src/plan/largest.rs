@@ -136,7 +136,7 @@ where
     }
 
     /// Enqueues a search among the elements at `input`, which writes as many as were asked for to `output`. On a GPU
-    /// the last of its launches may be cooperative: its blocks wait for each other.
+    /// one of its launches may be cooperative: its blocks wait for each other.
     ///
     /// # Errors
     /// As for the `run` of [`Plan::sort`].

@@ -5,10 +5,9 @@ use super::arrays::given;
 use super::{Plan, sealed};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::vec::ordered::{OrderedWord, merge_geometry};
+use crate::vec::ordered::{self, Both, Merged, OrderedWord};
 use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::ladder::{Lengths, expect_len};
-use rungs_kernels::ordered::merge::tiles;
 use simt::{Global, Scalar, launcher};
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -18,6 +17,13 @@ pub struct Merge<T> {
     /// Elements of each.
     lens: [u32; 2],
     elements: PhantomData<fn(T)>,
+}
+
+/// Merges two sorted arrays of keys, and a value with each key.
+pub struct MergeWith<K, V> {
+    /// Keys of each.
+    lens: [u32; 2],
+    pairs: PhantomData<fn(K, V)>,
 }
 
 /// Searches a sorted array.
@@ -47,24 +53,31 @@ impl<T: Scalar> sealed::Algorithm for Search<T> {
     }
 }
 
-/// Both arrays, and the result.
-pub struct Both<W> {
-    pub(super) inputs: [Global<W>; 2],
-    pub(super) output: Global<W>,
-}
-
-impl<W: Scalar> Lengths for Both<W> {
-    fn check(&self, n: u32) -> launcher::Result {
-        expect_len("elements of output", self.output, n)
-    }
+/// Views of nothing.
+fn nothing<T: Scalar>(lens: [u32; 2], n: u32) -> Both<T> {
+    Both { inputs: lens.map(nowhere), output: nowhere(n) }
 }
 
 impl<T: Scalar> sealed::Algorithm for Merge<T> {
-    type Args = Both<T>;
+    type Args = Merged<T, ()>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
-        Both { inputs: self.lens.map(nowhere), output: nowhere(n) }
+        Merged { keys: nothing(self.lens, n), along: () }
     }
+}
+
+impl<K: Scalar, V: Scalar> sealed::Algorithm for MergeWith<K, V> {
+    type Args = Merged<K, Both<V>>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        Merged { keys: nothing(self.lens, n), along: nothing(self.lens, n) }
+    }
+}
+
+/// The numbers of elements of both arrays, and of all.
+fn counts(first: usize, second: usize) -> Result<([u32; 2], u32)> {
+    let n = count(first.saturating_add(second))?;
+    Ok(([first as u32, second as u32], n))
 }
 
 impl<T: SortKey> Plan<Merge<T>>
@@ -77,21 +90,8 @@ where
     /// # Errors
     /// As for [`Plan::sort`], by the number of all elements.
     pub fn merge(engine: &Engine, first: usize, second: usize) -> Result<Self> {
-        let n = count(first.saturating_add(second))?;
-        let algorithm = Merge { lens: [first as u32, second as u32], elements: PhantomData };
-        Self::by(engine, n, algorithm, move |on| {
-            let widened = |n: usize| Widened::<T::Word>::new(on, n as u32);
-            let (a, b, merged) = (widened(first)?, widened(second)?, widened(n as usize)?);
-            let splits = on.scratch::<u32>(tiles(n) + 1)?;
-            Ok(Box::new(move |on, Both { inputs, output }| {
-                let [first, second] = inputs.map(|input| input.cast());
-                let (inputs, to) = ([a.widen(on, first)?, b.widen(on, second)?], output.cast());
-                Wide::<T>::split(on, inputs, T::ORDER, splits.view())?;
-                let args = (inputs[0], inputs[1], T::ORDER, splits.view(), merged.of(to));
-                Wide::<T>::merge(on, merge_geometry::<Wide<T>>(n as usize, false), args)?;
-                merged.narrow(on, to)
-            }))
-        })
+        let (lens, n) = counts(first, second)?;
+        Self::by(engine, n, Merge { lens, elements: PhantomData }, move |on| ordered::merge(on, lens))
     }
 
     /// Enqueues a merge of the elements at `first` and at `second` into `output`, which has room for all.
@@ -116,7 +116,59 @@ where
             let ((a, one), (b, two)) =
                 (given("the first array", first, lens[0]), given("the second array", second, lens[1]));
             let (output, all) = given("the output", output, self.n);
-            self.enqueue(stream, Both { inputs: [a, b], output }, &[one, two, all], scratch, scratch_bytes)
+            let args = Merged { keys: Both { inputs: [a, b], output }, along: () };
+            self.enqueue(stream, args, &[one, two, all], scratch, scratch_bytes)
+        }
+    }
+}
+
+impl<K: SortKey, V: Scalar> Plan<MergeWith<K, V>>
+where
+    Wide<K>: OrderedWord,
+{
+    /// A merge of `first` and `second` keys with a value each, in the order of [`Plan::merge`].
+    ///
+    /// # Errors
+    /// As for [`Plan::merge`].
+    pub fn merge_with(engine: &Engine, first: usize, second: usize) -> Result<Self> {
+        let (lens, n) = counts(first, second)?;
+        Self::by(engine, n, MergeWith { lens, pairs: PhantomData }, move |on| ordered::merge_with(on, lens))
+    }
+
+    /// Enqueues a merge of the keys at `first` and at `second` into `output`, and of their values at `first_values` and
+    /// at `second_values` into `moved`. Both outputs have room for all.
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `first`, `first_values`, `second`, `second_values`, `output`,
+    /// `moved` and `scratch`.
+    #[allow(clippy::too_many_arguments, reason = "arrays")]
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        first: *const K,
+        first_values: *const V,
+        second: *const K,
+        second_values: *const V,
+        output: *mut K,
+        moved: *mut V,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let [m, n] = self.algorithm.lens;
+        // SAFETY: as the caller says.
+        unsafe {
+            let ((keys, a), (values, b)) =
+                (given("the first keys", first, m), given("the first values", first_values, m));
+            let ((others, c), (of_others, d)) =
+                (given("the second keys", second, n), given("the second values", second_values, n));
+            let ((output, e), (moved, f)) =
+                (given("the output", output, self.n), given("the moved values", moved, self.n));
+            let along = Both { inputs: [values, of_others], output: moved };
+            let args = Merged { keys: Both { inputs: [keys, others], output }, along };
+            self.enqueue(stream, args, &[a, b, c, d, e, f], scratch, scratch_bytes)
         }
     }
 }

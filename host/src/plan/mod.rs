@@ -35,6 +35,7 @@
 //! | [`Plan::min_max`] | input, two elements of output | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
 //! | [`Plan::histogram_by_edges`] | input, edges, and a count for each bin and three more | as reduce |
+//! | [`Plan::histogram_even`] | input, and a count for each bin and three more | as reduce |
 //! | [`Plan::select_between`] | input, output, count; a limit, or null | as sort |
 //! | [`Plan::unique`], [`Plan::select_if`] | the same | any `Scalar` |
 //! | [`Plan::select_flagged`] | the same, and flags | any `Scalar` |
@@ -42,12 +43,15 @@
 //! | [`Plan::partition_flagged`] | the same, and flags | any `Scalar` |
 //! | [`Plan::run_lengths`] | input, output, lengths, count; a limit, or null | as sort |
 //! | [`Plan::reduce_by_key`] | keys, values, both outputs, count; a limit, or null | keys as sort, values as reduce |
+//! | [`Plan::reduce_by_key_with`] | the same, by an operator of your own | keys as sort, values of any `Scalar` |
 //! | [`Plan::unique_by_key`] | the same | keys as sort, values of any `Scalar` |
 //! | [`Plan::scan_by_key`] | keys, values, output, which may be the values | keys as sort, values as reduce |
 //! | [`Plan::merge`] | two sorted inputs, output | as sort |
+//! | [`Plan::merge_with`] | two sorted inputs with values, output for both | as sort; any values |
 //! | [`Plan::lower_bound`], [`Plan::upper_bound`] | sorted input, needles, a place for each | as sort |
 //! | [`Plan::segmented_sort`], [`Plan::segmented_sort_descending`] | keys, in place, offsets | as sort |
-//! | [`Plan::segmented_sort_pairs`], its `_descending` | keys, values, their output, offsets | `u32`, `i32`, `f32` |
+//! | [`Plan::segmented_sort_pairs`], its `_descending` | keys, values, their output, offsets | as sort; any values |
+//! | [`Plan::segmented_argsort`], its `_descending` | keys, offsets, a place of 4 bytes for each key | as sort |
 //! | [`Plan::segmented_reduce`] | input, offsets, an element of output per segment | as reduce |
 //! | [`Plan::segmented_scan`] | input, offsets, output, which may be the input | as reduce |
 //! | [`Plan::top_k`], [`Plan::bottom_k`] | input and k elements of output, in any order | as sort |
@@ -67,8 +71,9 @@
 //! The examples `with_cust` and `with_cudarc` are whole programs. In a program with this library, cust finds the driver
 //! when it runs, as this library does: nothing links `libcuda`.
 //!
-//! **What a run does.** It enqueues launches, and at most one fill of a part of the scratch memory. It allocates
-//! nothing, waits for nothing and copies nothing, and the calling thread keeps its current context. No run leaves
+//! **What a run does.** It enqueues launches, and at most one fill of a part of the scratch memory; two where segments
+//! of keys of 8 bytes are sorted with values, or their places. It allocates nothing, waits for nothing and copies
+//! nothing, and the calling thread keeps its current context. No run leaves
 //! anything behind in the plan or in the scratch memory that another run needs: one scratch memory serves any plans,
 //! one run after the other on a stream; runs on two streams at once need two. A plan can be run any number of times,
 //! and the content of the scratch memory does not matter.
@@ -97,13 +102,13 @@ mod selections;
 mod tests;
 
 pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
-pub use bins::HistogramByEdges;
+pub use bins::{HistogramByEdges, HistogramEven};
 pub use largest::{TopK, TopKPairs};
-pub use merge::{Merge, Search};
+pub use merge::{Merge, MergeWith, Search};
 pub use places::{Argsort, FirstPlace, MinMax};
 pub use runs::{ReduceByKey, RunLengths, ScanByKey};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
-pub use segments::{SegmentedReduce, SegmentedScan, SegmentedSort, SegmentedSortPairs};
+pub use segments::{SegmentedArgsort, SegmentedReduce, SegmentedScan, SegmentedSort, SegmentedSortPairs};
 pub use selections::{Partition, PartitionFlagged, Select, SelectFlagged};
 
 use crate::engine::Engine;

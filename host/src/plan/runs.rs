@@ -10,6 +10,7 @@ use crate::vec::launches;
 use crate::vec::select::{Combines, SelectWord};
 use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::ladder::{Lengths, expect_len};
+use rungs_kernels::selections::operators::launches::ByKeys;
 use rungs_kernels::selections::pass::Pass;
 use rungs_kernels::selections::runs::{Grouping, Views};
 use simt::{Global, Scalar, launcher};
@@ -205,6 +206,30 @@ impl<K: SortKey, V: Scalar> Plan<ReduceByKey<K, V>> {
         Self::by(engine, n, ReduceByKey(PhantomData), move |on| {
             let mut unique = launches::unique_by_key::<K, V>(on, n)?;
             Ok(Box::new(move |on, Grouped(views)| unique(on, views)))
+        })
+    }
+
+    /// The key of each run of equal keys, of up to `n`, and its values combined by an operator of your own, in their
+    /// order. `kernels` are the operator's, as for [`Plan::reduce_with`]. Behind the results, keys of 8 and 16 bits
+    /// become zero.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn reduce_by_key_with<S>(engine: &Engine, n: usize, _kernels: S) -> Result<Self>
+    where
+        S: ByKeys<Wide<K>, Element = V>,
+    {
+        let n = count(n)?;
+        Self::reduce_by_key_with_by_pass::<S>(engine, n, Pass::of_runs(engine.device(), n))
+    }
+
+    pub(super) fn reduce_by_key_with_by_pass<S>(engine: &Engine, n: u32, pass: Pass) -> Result<Self>
+    where
+        S: ByKeys<Wide<K>, Element = V>,
+    {
+        Self::by(engine, n, ReduceByKey(PhantomData), move |on| {
+            let mut reduce = launches::reduce_by_key_with::<K, S>(on, n, pass)?;
+            Ok(Box::new(move |on, Grouped(views)| reduce(on, views)))
         })
     }
 

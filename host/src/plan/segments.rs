@@ -4,14 +4,13 @@ use super::algorithms::{count, nowhere};
 use super::arrays::{Array, given};
 use super::{Plan, sealed};
 use crate::Operation;
-use crate::data::Element;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
-use crate::keys::order_of;
+use crate::error::Result;
+use crate::vec::segments::{self, Pairs, SegmentPlaces};
 use crate::vec::select::Combines;
 use crate::vec::sorts::{SortKey, Wide, Widened};
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::segmented_sort::{SegmentWord, SegmentedPairs, Segments};
+use rungs_kernels::ladder::segmented_sort::{SegmentWord, Segments};
 use rungs_kernels::ladder::{Lengths, expect_len};
 use rungs_kernels::segments::by_length::launches::RUNG;
 use rungs_kernels::segments::numbers::launches::number;
@@ -34,6 +33,13 @@ pub struct SegmentedSortPairs<K, V> {
     segments: u32,
     order: u32,
     pairs: PhantomData<fn(K, V)>,
+}
+
+/// Sorts the places of the keys of each segment.
+pub struct SegmentedArgsort<T> {
+    segments: u32,
+    order: u32,
+    keys: PhantomData<fn(T)>,
 }
 
 /// Combines the elements of each segment.
@@ -84,12 +90,21 @@ impl<T: Scalar> sealed::Algorithm for SegmentedSort<T> {
     }
 }
 
-impl<K, V> sealed::Algorithm for SegmentedSortPairs<K, V> {
-    type Args = SegmentedPairs;
+impl<K: Scalar, V: Scalar> sealed::Algorithm for SegmentedSortPairs<K, V> {
+    type Args = Pairs<K, V>;
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         let (values, offsets) = (nowhere(n), nowhere(self.segments + 1));
-        SegmentedPairs { keys: nowhere(n), values, moved: nowhere(n), offsets, order: self.order }
+        Pairs { keys: nowhere(n), values, moved: nowhere(n), offsets, order: self.order }
+    }
+}
+
+impl<T: Scalar> sealed::Algorithm for SegmentedArgsort<T> {
+    type Args = Pairs<T, u32>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        let (values, offsets) = (nowhere(0), nowhere(self.segments + 1));
+        Pairs { keys: nowhere(n), values, moved: nowhere(n), offsets, order: self.order }
     }
 }
 
@@ -108,14 +123,6 @@ impl<T: Scalar> sealed::Algorithm for SegmentedScan<T> {
     fn rehearsal(&self, n: u32) -> Self::Args {
         let (offsets, exclusive) = (nowhere(self.segments + 1), self.exclusive);
         Elements { input: nowhere(n), offsets, output: nowhere(n), exclusive }
-    }
-}
-
-/// Refuses values of another size than that of the words that pairs have.
-fn expect_values_of_words<V>() -> Result<()> {
-    match size_of::<V>() {
-        4 => Ok(()),
-        bytes => Err(Error::Usage(format!("values of {bytes} bytes do not go with keys here; those of 4 bytes do"))),
     }
 }
 
@@ -157,8 +164,7 @@ where
     }
 
     /// Enqueues a sort of the segments of the keys at `keys`. At `offsets` is where each segment begins and, behind
-    /// that, where the last one ends. On a GPU the last of its launches may be cooperative: its blocks wait for each
-    /// other.
+    /// that, where the last one ends. On a GPU one of its launches may be cooperative: its blocks wait for each other.
     ///
     /// # Errors
     /// As for the `run` of [`Plan::sort`].
@@ -183,32 +189,35 @@ where
     }
 }
 
-impl<K: Element<Word = u32>, V: Scalar> Plan<SegmentedSortPairs<K, V>> {
-    /// A sort of `segments` segments of `n` keys of 4 bytes, in each the smallest first, with a value of 4 bytes for
-    /// each key. Equal keys keep their order.
+impl<K: SortKey, V: Scalar> Plan<SegmentedSortPairs<K, V>>
+where
+    Wide<K>: SegmentPlaces,
+{
+    /// A sort of `segments` segments of `n` keys, in each the smallest first, with a value for each key. Equal keys
+    /// keep their order. Values of 4 bytes are moved together with keys of at most 4 bytes; others by the keys' places.
     ///
     /// # Errors
-    /// [`Error::Usage`] for values of another size; otherwise as for [`Plan::sort`].
+    /// As for [`Plan::sort`].
     pub fn segmented_sort_pairs(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
-        Self::segmented_sort_pairs_in_order(engine, n, segments, order_of(K::DTYPE))
+        Self::segmented_sort_pairs_in_order(engine, n, segments, K::ORDER)
     }
 
     /// The same, the largest first. Equal keys keep their order here too.
     ///
     /// # Errors
-    /// As for [`Plan::segmented_sort_pairs`].
+    /// As for [`Plan::sort`].
     pub fn segmented_sort_pairs_descending(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
-        Self::segmented_sort_pairs_in_order(engine, n, segments, order_of(K::DTYPE) | DESCENDING)
+        Self::segmented_sort_pairs_in_order(engine, n, segments, K::ORDER | DESCENDING)
     }
 
     fn segmented_sort_pairs_in_order(engine: &Engine, n: usize, of: usize, order: u32) -> Result<Self> {
-        expect_values_of_words::<V>()?;
         let (n, algorithm) = (count(n)?, SegmentedSortPairs { segments: segments(of)?, order, pairs: PhantomData });
-        Self::new(engine, n, algorithm, move |on| RUNG.pair_sorter(on, n))
+        Self::by(engine, n, algorithm, move |on| segments::sort_pairs(on, n))
     }
 
     /// Enqueues a sort of the segments of the keys at `keys`. The values at `values` go to `moved` in the order of the
-    /// sorted keys, those of keys in no segment excepted. `offsets` is as for the `run` of [`Plan::segmented_sort`].
+    /// sorted keys. Those of keys in no segment are copied if values are moved by places; otherwise they are not
+    /// written. `offsets` is as for the `run` of [`Plan::segmented_sort`].
     ///
     /// # Errors
     /// As for the `run` of [`Plan::sort`].
@@ -232,8 +241,64 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SegmentedSortPairs<K, V>> {
             let ((keys, a), (values, b)) = (given("the keys", keys, self.n), given("the values", values, self.n));
             let (moved, c) = given("the moved values", moved, self.n);
             let (offsets, d) = given("the offsets", offsets, segments + 1);
-            let args = SegmentedPairs { keys, values, moved, offsets, order };
+            let args = Pairs { keys, values, moved, offsets, order };
             self.enqueue(stream, args, &[a, b, c, d], scratch, scratch_bytes)
+        }
+    }
+}
+
+impl<T: SortKey> Plan<SegmentedArgsort<T>>
+where
+    Wide<T>: SegmentPlaces,
+{
+    /// The places of `n` keys in the sorted order of each of `segments` segments, see
+    /// [`DeviceVec::segmented_argsort`](crate::vec::DeviceVec::segmented_argsort). Equal keys keep their order; a key
+    /// in no segment has its own place.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn segmented_argsort(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
+        Self::segmented_argsort_in_order(engine, n, segments, T::ORDER)
+    }
+
+    /// The same with the largest key first. Equal keys keep their order here too.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn segmented_argsort_descending(engine: &Engine, n: usize, segments: usize) -> Result<Self> {
+        Self::segmented_argsort_in_order(engine, n, segments, T::ORDER | DESCENDING)
+    }
+
+    fn segmented_argsort_in_order(engine: &Engine, n: usize, of: usize, order: u32) -> Result<Self> {
+        let (n, algorithm) = (count(n)?, SegmentedArgsort { segments: segments(of)?, order, keys: PhantomData });
+        Self::by(engine, n, algorithm, move |on| segments::argsort(on, n))
+    }
+
+    /// Enqueues a sort of the places of the keys at `keys`, which stay as they are. The places go to `places`.
+    /// `offsets` is as for the `run` of [`Plan::segmented_sort`].
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`], for the arrays `keys`, `offsets`, `places` and `scratch`.
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        keys: *const T,
+        offsets: *const u32,
+        places: *mut u32,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let SegmentedArgsort { segments, order, .. } = self.algorithm;
+        // SAFETY: as the caller says.
+        unsafe {
+            let (keys, a) = given("the keys", keys, self.n);
+            let (offsets, b) = given("the offsets", offsets, segments + 1);
+            let (moved, c) = given("the places", places, self.n);
+            let args = Pairs { keys, values: nowhere(0), moved, offsets, order };
+            self.enqueue(stream, args, &[a, b, c], scratch, scratch_bytes)
         }
     }
 }

@@ -1,9 +1,8 @@
 //! What a run enqueues, and on which memory. That the results are right, for every plan on every engine:
 //! tests/tests/plans.rs.
 
-use super::bins::Counted;
 use super::largest::{Largest, LargestPairs};
-use super::merge::{Both, Searched};
+use super::merge::Searched;
 use super::places::Found;
 use super::runs::{Grouped, Scanned};
 use super::segments::Segmented;
@@ -12,16 +11,19 @@ use crate::data::Element;
 use crate::engine::Buffer;
 use crate::keys::order_of;
 use crate::vec::choice;
+use crate::vec::histogram::Counted;
 use crate::vec::launches::Kept;
+use crate::vec::ordered::{Both, Merged};
 use crate::vec::places::{Pairs, Placed};
+use crate::vec::segments::Pairs as InSegments;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
-use rungs_kernels::selections::operators::compose_u32;
+use rungs_kernels::selections::operators::{Compose, Operator, compose_u32};
 use rungs_kernels::selections::pass::{Pass, Views};
 use rungs_kernels::selections::runs;
 use rungs_kernels::{ladders, scan as scans};
 use simt::launcher::{Call, Device, Memory};
-use simt::{Geometry, Global, Pair, sim};
+use simt::{Geometry, Global, Pair, Scalar, sim};
 use std::cell::RefCell;
 use std::ptr;
 
@@ -93,6 +95,11 @@ fn scratch<A: Algorithm>(plan: &Plan<A>) -> Buffer<u8> {
 /// Runs a plan twice on a captured stream, checks that it enqueues launches and at most one fill, the same ones each
 /// time and as it was rehearsed, and stays inside the scratch memory. `arrays` makes the views of a run.
 fn check_captured<A: Algorithm>(what: &str, plan: &Plan<A>, arrays: impl Fn() -> A::Args) {
+    check_fills(what, plan, 1, arrays);
+}
+
+/// The same with another number of fills.
+fn check_fills<A: Algorithm>(what: &str, plan: &Plan<A>, fills: usize, arrays: impl Fn() -> A::Args) {
     let what = format!("{what}, n = {}", plan.len());
     let scratch = scratch(plan);
     let rehearsal = Captured::new(&plan.engine, false);
@@ -105,7 +112,7 @@ fn check_captured<A: Algorithm>(what: &str, plan: &Plan<A>, arrays: impl Fn() ->
     assert_eq!(first, second, "{what}: a run depends on the one before");
     assert_eq!(shapes(&first), shapes(&rehearsal.asked.into_inner()), "{what}");
     let clears: Vec<_> = first.iter().filter(|asked| matches!(asked, Asked::Clear(..))).collect();
-    assert!(clears.len() <= 1, "{what}: {clears:?}");
+    assert!(clears.len() <= fills, "{what}: {clears:?}");
     for asked in &first {
         match asked {
             Asked::Clear(address, bytes) => {
@@ -277,6 +284,12 @@ fn places_extremes_products_and_counts_only_launch_and_fill() {
         check_captured("histogram by edges", &plan, views);
         let upper = |bits| keys(n).into_iter().filter(|key| key >> 30 >= bits).count() as u32;
         assert_eq!(counts.download().unwrap(), [upper(1) - upper(2), n - upper(1), upper(2), 0], "n = {n}");
+        let plan = Plan::<HistogramEven<u32>>::histogram_even(&engine, n as usize, 1, 1 << 30..1 << 31).unwrap();
+        counts.fill(0xA5).unwrap();
+        let none = edges.view().slice(0, 0);
+        let views = || Counted { input: input.view(), edges: none, counts: counts.view() };
+        check_captured("histogram of equal parts", &plan, views);
+        assert_eq!(counts.download().unwrap(), [upper(1) - upper(2), n - upper(1), upper(2), 0], "n = {n}");
         let plan = Plan::<ReduceByKey<u32, u32>>::unique_by_key(&engine, n as usize).unwrap();
         let few = engine.upload(&keys(n).into_iter().map(|key| key >> 31).collect::<Vec<_>>()).unwrap();
         let (unique, results, count) = (engine.alloc(n as usize).unwrap(), places.view(), two.view().slice(0, 1));
@@ -348,11 +361,24 @@ fn narrow_keys_take_launches_and_one_fill_alone() {
         check_captured("search", &plan, || Searched { keys: [output, input], places: words.view() });
         let plan = Plan::<Merge<u8>>::merge(&engine, len / 3, len - len / 3).unwrap();
         let inputs = [input.slice(0, n / 3), input.slice(n / 3, n - n / 3)];
-        check_captured("merge", &plan, || Both { inputs, output });
+        check_captured("merge", &plan, || Merged { keys: Both { inputs, output }, along: () });
+        let plan = Plan::<MergeWith<u8, u64>>::merge_with(&engine, len / 3, len - len / 3).unwrap();
+        let of_inputs = [values.slice(0, n / 3), values.slice(n / 3, n - n / 3)];
+        check_captured("merge of pairs", &plan, || Merged {
+            keys: Both { inputs, output },
+            along: Both { inputs: of_inputs, output: results },
+        });
         if n < 8192 {
             // Longer segments are sorted by a cooperative launch, which this harness refuses.
+            let (offsets, none) = (ends.view(), words.view().slice(0, 0));
             let plan = Plan::<SegmentedSort<u8>>::segmented_sort(&engine, len, 2).unwrap();
-            check_captured("segmented sort", &plan, || Segmented { keys: output, offsets: ends.view(), order });
+            check_captured("segmented sort", &plan, || Segmented { keys: output, offsets, order });
+            let plan = Plan::<SegmentedSortPairs<u8, u64>>::segmented_sort_pairs(&engine, len, 2).unwrap();
+            let pairs = || InSegments { keys: output, values, moved: results, offsets, order };
+            check_captured("segmented sort of pairs", &plan, pairs);
+            let plan = Plan::<SegmentedArgsort<u8>>::segmented_argsort(&engine, len, 2).unwrap();
+            let places = || InSegments { keys: input, values: none, moved: words.view(), offsets, order };
+            check_captured("places in segments", &plan, places);
         }
     }
 }
@@ -362,18 +388,21 @@ fn narrow_keys_take_launches_and_one_fill_alone() {
 fn runs_are_combined_by_a_plan() {
     let engine = Engine::simulator();
     for n in [0, 1, 33, 2817, 12_289] {
-        let (few, values): (Vec<u32>, Vec<u64>) = keys(n).into_iter().map(|key| (key >> 30, u64::from(key))).unzip();
+        let (few, values): (Vec<u32>, Vec<u64>) =
+            keys(n).into_iter().map(|key| (key >> 30, u64::from(key) << 9 | 1)).unzip();
         let (of_keys, of_values) = (engine.upload(&few).unwrap(), engine.upload(&values).unwrap());
         let (unique, count) = (engine.alloc::<u32>(n as usize).unwrap(), engine.alloc::<u32>(1).unwrap());
         let lengths = engine.alloc::<u32>(n as usize).unwrap();
         let sums = engine.alloc::<u64>(n as usize).unwrap();
         let all = of_keys.view().slice(0, 0);
-        let (mut firsts, mut want, mut lens, mut scan) = (vec![], vec![], vec![], vec![]);
+        let (mut firsts, mut want, mut lens, mut scan, mut maps) = (vec![], vec![], vec![], vec![], vec![]);
         let mut start = 0;
         for run in few.chunk_by(|a, b| a == b) {
             let of_run = &values[start..start + run.len()];
             firsts.push(run[0]);
             want.push(of_run.iter().sum::<u64>());
+            let of_maps = of_run.iter().map(|&value| Pair::<u32, u32>::from_bits_64(value));
+            maps.push(of_maps.fold(Compose::IDENTITY, Compose::combine));
             lens.push(run.len() as u32);
             scan.extend(of_run.iter().scan(0, |sum, value| Some(std::mem::replace(sum, *sum + value))));
             start += run.len();
@@ -391,6 +420,17 @@ fn runs_are_combined_by_a_plan() {
             check_captured("reduce by key", &plan, || Grouped(views(sums.view())));
             check();
             assert_eq!(sums.download().unwrap()[..firsts.len()], want, "{pass:?}, n = {n}");
+            let plan = Plan::<ReduceByKey<u32, Pair<u32, u32>>>::reduce_by_key_with_by_pass::<compose_u32::Kernels>(
+                &engine, n, pass,
+            );
+            unique.fill(0xA5).unwrap();
+            check_captured("reduce by key with", &plan.unwrap(), || {
+                let (keys, values, results) = (of_keys.view(), of_values.view().cast(), sums.view().cast());
+                Grouped(runs::Views { keys, values, limit: all, unique: unique.view(), results, count: count.view() })
+            });
+            check();
+            let got: Vec<_> = sums.download().unwrap().into_iter().map(Pair::from_bits_64).collect();
+            assert_eq!(got[..maps.len()], maps, "{pass:?}, n = {n}");
             let plan = Plan::<RunLengths<u32>>::run_lengths_by_pass(&engine, n, pass).unwrap();
             unique.fill(0xA5).unwrap();
             check_captured("run lengths", &plan, || {
@@ -420,7 +460,7 @@ fn runs_are_combined_by_a_plan() {
 fn segments_are_treated_by_a_plan() {
     let engine = Engine::simulator();
     // Long segments are sorted by a cooperative launch, which this harness refuses.
-    for n in [0, 1, 5, 8191] {
+    for n in [0, 1, 5, 4095, 8191] {
         // The first and the last segment are empty, and one in between.
         let at = [0, 0, n / 3, n / 3, n / 2, n, n];
         let offsets = engine.upload(&at).unwrap();
@@ -465,6 +505,28 @@ fn segments_are_treated_by_a_plan() {
             all
         };
         assert_eq!(input.download().unwrap(), at.windows(2).flat_map(sorted).collect::<Vec<_>>(), "n = {n}");
+        if n > 4096 {
+            continue;
+        }
+        // The places of keys of 8 bytes are sorted twice, by both halves.
+        let wide: Vec<u64> = data.iter().map(|&key| u64::from(key % 3) << 32 | u64::from(key % 5)).collect();
+        let (of_wide, moved) = (engine.upload(&wide).unwrap(), engine.alloc::<u64>(n as usize).unwrap());
+        let (keys, offsets) = (of_wide.view(), offsets.view());
+        let mut places: Vec<u32> = (0..n).collect();
+        at.windows(2).for_each(|of| places[of[0] as usize..of[1] as usize].sort_by_key(|&i| wide[i as usize]));
+        let plan = Plan::<SegmentedArgsort<u64>>::segmented_argsort(&engine, n as usize, segments).unwrap();
+        let none = output.view().slice(0, 0);
+        let views = || InSegments { keys, values: none, moved: output.view(), offsets, order };
+        check_fills("places in segments", &plan, 2, views);
+        assert_eq!(output.download().unwrap(), places, "n = {n}");
+        let plan = Plan::<SegmentedSortPairs<u64, u64>>::segmented_sort_pairs(&engine, n as usize, segments).unwrap();
+        let values = engine.upload(&wide).unwrap();
+        check_fills("segmented sort of pairs", &plan, 2, || {
+            of_wide.write(&wide).unwrap();
+            InSegments { keys, values: values.view(), moved: moved.view(), offsets, order }
+        });
+        let want: Vec<u64> = places.iter().map(|&i| wide[i as usize]).collect();
+        assert!(of_wide.download().unwrap() == want && moved.download().unwrap() == want, "n = {n}");
     }
 }
 

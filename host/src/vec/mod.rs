@@ -25,7 +25,7 @@
 //! | `top_k`, `bottom_k`, `nth_element`, `arg_top_k`, `arg_bottom_k` | as `sort` |
 //! | `top_k_with`, `bottom_k_with`, `unique_by_key`, `merge_with` | as `sort`, with values of any [`Scalar`] |
 //! | `reduce_by_key`, `scan_by_key` | as `sort`, with values as `reduce` |
-//! | `segmented_sort`, `segmented_argsort`, `merge`, `lower_bound`, `upper_bound` | as `sort` |
+//! | `segmented_sort`, `segmented_argsort`, their `_descending`, `merge`, `lower_bound`, `upper_bound` | as `sort` |
 //! | `arg_min`, `arg_max`, `min_max` | as `sort` |
 //! | `segmented_reduce`, `segmented_scan`, `product`, `iota`, `adjacent_difference` | as `reduce` |
 //! | `histogram`, `histogram_even` | as `reduce` |

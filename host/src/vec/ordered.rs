@@ -23,10 +23,11 @@
 use super::DeviceVec;
 use super::moves::by_size;
 use super::sorts::{SortKey, Wide, Widened};
-use crate::engine::{Engine, Geometry};
+use crate::engine::Geometry;
 use crate::error::Result;
 use crate::keys::KeyWord;
 use rungs_kernels::keys::Word;
+use rungs_kernels::ladder::{Launches, Lengths, expect_len};
 use rungs_kernels::ordered::bounds::bounds;
 use rungs_kernels::ordered::merge::{merge_keys, merge_pairs, merge_split, shared_bytes, tiles};
 use rungs_kernels::ordered::{BLOCK, moves};
@@ -36,8 +37,23 @@ use simt::{Global, Kernel, Scalar};
 /// What a merge reads and writes: both keys, their order, the places where tiles begin, the result.
 type Merge<W> = (Global<W>, Global<W>, u32, Global<u32>, Global<W>);
 
-/// Values of both keys, and of the result.
-type Values<V> = [Global<V>; 3];
+/// Two inputs, and room for all of their elements.
+pub struct Both<T> {
+    pub(crate) inputs: [Global<T>; 2],
+    pub(crate) output: Global<T>,
+}
+
+/// Sorted keys, and what else is merged with them: their values, or nothing.
+pub struct Merged<K, E> {
+    pub(crate) keys: Both<K>,
+    pub(crate) along: E,
+}
+
+impl<K: Scalar, E> Lengths for Merged<K, E> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("elements of output", self.keys.output, n)
+    }
+}
 
 /// A word of keys that are merged and searched.
 #[diagnostic::on_unimplemented(
@@ -55,13 +71,13 @@ pub trait OrderedWord: KeyWord + Word {
     ///
     /// # Errors
     /// Those of the launch.
-    fn merge(on: &dyn Launcher, geometry: Geometry, args: Merge<Self>) -> launcher::Result;
+    fn merge(on: &dyn Launcher, args: Merge<Self>) -> launcher::Result;
 
     /// Launches a merge of keys with values.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch fails.
-    fn merge_with<V: Scalar>(on: &Engine, geometry: Geometry, args: Merge<Self>, values: Values<V>) -> Result<()>;
+    /// Those of the launch.
+    fn merge_with<V: Scalar>(on: &dyn Launcher, args: Merge<Self>, values: Both<V>) -> launcher::Result;
 
     /// Launches a search for needles.
     ///
@@ -86,23 +102,22 @@ macro_rules! words {
                 on.launch(merge_split::<$W>::default(), moves::geometry(splits.len()), (a, b, order, splits))
             }
 
-            fn merge(on: &dyn Launcher, geometry: Geometry, args: Merge<Self>) -> launcher::Result {
-                on.launch(merge_keys::<$W>::default(), geometry, args)
+            fn merge(on: &dyn Launcher, args: Merge<Self>) -> launcher::Result {
+                on.launch(merge_keys::<$W>::default(), geometry::<$W>(args.4.len(), false), args)
             }
 
-            fn merge_with<V: Scalar>(
-                on: &Engine, geometry: Geometry, args: Merge<Self>, values: Values<V>,
-            ) -> Result<()> {
-                fn of<U: Scalar, V: Scalar>(on: &Engine, g: Geometry, m: Merge<$W>, values: Values<V>) -> Result<()>
+            fn merge_with<V: Scalar>(on: &dyn Launcher, args: Merge<Self>, values: Both<V>) -> launcher::Result {
+                fn of<U: Scalar, V: Scalar>(on: &dyn Launcher, m: Merge<$W>, values: Both<V>) -> launcher::Result
                 where
                     merge_pairs<$W, U>: Kernel<Args = (
                         Global<$W>, Global<$W>, u32, Global<u32>, Global<$W>, Global<U>, Global<U>, Global<U>,
                     )>,
                 {
-                    let [a, b, all] = values.map(|values| values.cast());
-                    on.launch(merge_pairs::<$W, U>::default(), g, (m.0, m.1, m.2, m.3, m.4, a, b, all))
+                    let ([a, b], all) = (values.inputs.map(|values| values.cast()), values.output.cast());
+                    let args = (m.0, m.1, m.2, m.3, m.4, a, b, all);
+                    on.launch(merge_pairs::<$W, U>::default(), geometry::<$W>(m.4.len(), true), args)
                 }
-                by_size!(V, of(on, geometry, args, values))
+                by_size!(V, of(on, args, values))
             }
 
             fn bounds(
@@ -127,9 +142,9 @@ where
     /// [`Error::Usage`](crate::Error::Usage) if `other` is on another engine, or if there are more than 2³² - 1
     /// elements in all; otherwise as for [`DeviceVec::sort`].
     pub fn merge(&self, other: &Self) -> Result<Self> {
-        let output = self.room_for_both(other)?;
-        let geometry = merge_geometry::<Wide<T>>(output.len, false);
-        self.merge_by(other, &output, |on, args| Ok(Wide::<T>::merge(on, geometry, args)?))?;
+        let (output, lens) = self.room_for_both(other)?;
+        let mut merge = merge::<T>(&self.engine, lens)?;
+        merge(&self.engine, Merged { keys: self.both(other, &output), along: () })?;
         Ok(output)
     }
 
@@ -146,11 +161,11 @@ where
     ) -> Result<(Self, DeviceVec<V>)> {
         self.expect("values", values)?;
         other.expect("values", other_values)?;
-        let output = self.room_for_both(other)?;
+        let (output, lens) = self.room_for_both(other)?;
         let all = DeviceVec::uninit(&self.engine, output.len())?;
-        let views = [values.view(), other_values.view(), all.view()];
-        let geometry = merge_geometry::<Wide<T>>(output.len, true);
-        self.merge_by(other, &output, |on, args| Wide::<T>::merge_with(on, geometry, args, views))?;
+        let mut merge = merge_with::<T, V>(&self.engine, lens)?;
+        let along = values.both(other_values, &all);
+        merge(&self.engine, Merged { keys: self.both(other, &output), along })?;
         Ok((output, all))
     }
 
@@ -181,29 +196,59 @@ where
         Ok(places)
     }
 
-    fn room_for_both(&self, other: &Self) -> Result<Self> {
+    /// Room for the elements of both, and how many each has.
+    fn room_for_both(&self, other: &Self) -> Result<(Self, [u32; 2])> {
         self.same_engine(other, "others")?;
-        Self::uninit(&self.engine, self.len() + other.len())
-    }
-
-    /// Searches for the places where tiles begin, and launches a merge from there.
-    fn merge_by(
-        &self,
-        other: &Self,
-        output: &Self,
-        launch: impl FnOnce(&Engine, Merge<Wide<T>>) -> Result<()>,
-    ) -> Result<()> {
-        let (on, to) = (&self.engine, output.view().cast());
-        let splits = DeviceVec::<u32>::uninit(on, tiles(to.len()) as usize + 1)?;
-        let ((_memory, a), (_of_other, b)) = (self.words()?, other.words()?);
-        let merged = Widened::<T::Word>::new(on, to.len())?;
-        Wide::<T>::split(on, [a, b], T::ORDER, splits.view())?;
-        launch(on, (a, b, T::ORDER, splits.view(), merged.of(to)))?;
-        Ok(merged.narrow(on, to)?)
+        Ok((Self::uninit(&self.engine, self.len() + other.len())?, [self.len() as u32, other.len() as u32]))
     }
 }
 
+impl<T: Scalar> DeviceVec<T> {
+    fn both(&self, other: &Self, output: &Self) -> Both<T> {
+        Both { inputs: [self.view(), other.view()], output: output.view() }
+    }
+}
+
+/// Launches that merge sorted keys, of these numbers.
+pub(crate) fn merge<T>(on: &dyn Launcher, lens: [u32; 2]) -> launcher::Result<Launches<Merged<T, ()>>>
+where
+    T: SortKey,
+    Wide<T>: OrderedWord,
+{
+    by_tiles(on, lens, |on, args, ()| Wide::<T>::merge(on, args))
+}
+
+/// Launches that merge sorted keys with a value each.
+pub(crate) fn merge_with<K, V>(on: &dyn Launcher, lens: [u32; 2]) -> launcher::Result<Launches<Merged<K, Both<V>>>>
+where
+    K: SortKey,
+    V: Scalar,
+    Wide<K>: OrderedWord,
+{
+    by_tiles(on, lens, Wide::<K>::merge_with)
+}
+
+/// Launches that search for the places where tiles begin, and merge from there by `launch`.
+fn by_tiles<T: SortKey, E>(
+    on: &dyn Launcher,
+    [a, b]: [u32; 2],
+    launch: impl Fn(&dyn Launcher, Merge<Wide<T>>, E) -> launcher::Result + 'static,
+) -> launcher::Result<Launches<Merged<T, E>>>
+where
+    Wide<T>: OrderedWord,
+{
+    let widened = |n| Widened::<T::Word>::new(on, n);
+    let (left, right, merged) = (widened(a)?, widened(b)?, widened(a + b)?);
+    let splits = on.scratch::<u32>(tiles(a + b) + 1)?;
+    Ok(Box::new(move |on, Merged { keys: Both { inputs: [a, b], output }, along }| {
+        let (a, b, to) = (left.widen(on, a.cast())?, right.widen(on, b.cast())?, output.cast());
+        Wide::<T>::split(on, [a, b], T::ORDER, splits.view())?;
+        launch(on, (a, b, T::ORDER, splits.view(), merged.of(to)), along)?;
+        merged.narrow(on, to)
+    }))
+}
+
 /// The geometry of a merge to `n` elements.
-pub(crate) fn merge_geometry<T>(n: usize, pairs: bool) -> Geometry {
-    Geometry::linear(tiles(n as u32), BLOCK).shared(shared_bytes::<T>(pairs))
+fn geometry<T>(n: u32, pairs: bool) -> Geometry {
+    Geometry::linear(tiles(n), BLOCK).shared(shared_bytes::<T>(pairs))
 }

@@ -5,21 +5,25 @@ use libtest_mimic::Failed;
 use rungs::Operation;
 use rungs::engine::Engine;
 use rungs::plan::{
-    Argsort, FirstPlace, HistogramByEdges, Merge, MinMax, Partition, PartitionFlagged, Plan, Reduce, ReduceByKey,
-    RunLengths, SORT_ALIGN, ScanByKey, Search, SegmentedSort, SegmentedSortPairs, Select, SelectFlagged, Sort,
-    SortPairs, TopK, TopKPairs,
+    Argsort, FirstPlace, HistogramByEdges, HistogramEven, Merge, MergeWith, MinMax, Partition, PartitionFlagged, Plan,
+    Reduce, ReduceByKey, RunLengths, SORT_ALIGN, ScanByKey, Search, SegmentedArgsort, SegmentedSort,
+    SegmentedSortPairs, Select, SelectFlagged, Sort, SortPairs, TopK, TopKPairs,
 };
+use rungs::vec::histogram::{Divide, MAX_BINS};
 use rungs::vec::operators::{ExtremeWord, Factor};
 use rungs::vec::ordered::OrderedWord;
 use rungs::vec::places::PlaceWord;
+use rungs::vec::segments::SegmentPlaces;
 use rungs::vec::select::{Combines, SelectWord};
 use rungs::vec::sorts::{SortKey, Wide};
 use rungs_kernels::keys::{FLOAT, UNSIGNED};
-use rungs_kernels::ladder::segmented_sort::SegmentWord;
+use rungs_kernels::selections::operators::launches::ByKeys;
+use rungs_kernels::selections::operators::{Compose, Operator, compose_u32};
 use rungs_kernels::selections::sampled::Selects;
-use simt::{Scalar, bf16, f16};
+use simt::{Pair, Scalar, bf16, f16};
 use std::any::type_name;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::ptr::null;
 
 /// Keys of all bits; by seed also few, and both zeros and NaN of both signs.
@@ -212,6 +216,7 @@ impl Jobs<'_> {
     pub fn runs<K: SortKey>(&mut self) -> Result<(), Failed>
     where
         Wide<K>: SelectWord + Combines<i64> + Combines<u32>,
+        compose_u32::Kernels: ByKeys<Wide<K>, Element = Pair<u32, u32>>,
     {
         let (on, n, name) = (self.engine, self.n, type_name::<K>());
         let few = move |seed: u64| keys::<K>(n, 3 * seed + 2);
@@ -242,6 +247,15 @@ impl Jobs<'_> {
             let sums: Vec<i64> = starts.windows(2).map(sum).collect();
             let inputs = [Array::input(&keys), Array::input(&values)];
             inputs.into_iter().chain(outputs(n, &at(&keys, &starts[..sums.len()]), &sums)).collect()
+        });
+        let plan = Plan::<ReduceByKey<K, _>>::reduce_by_key_with(on, n, compose_u32::Kernels);
+        let what = format!("compositions by {name}");
+        add!(self, what, plan, [0, 1, null, 2, 3, 4]; move |seed| {
+            let (keys, maps, starts) = (few(seed), self::keys::<Pair<u32, u32>>(n, 3 * seed), starts(&few(seed)));
+            let compose = |of: &[usize]| maps[of[0]..of[1]].iter().copied().fold(Compose::IDENTITY, Compose::combine);
+            let results: Vec<_> = starts.windows(2).map(compose).collect();
+            let inputs = [Array::input(&keys), Array::input(&maps)];
+            inputs.into_iter().chain(outputs(n, &at(&keys, &starts[..results.len()]), &results)).collect()
         });
         let plan = Plan::<ReduceByKey<K, i64>>::unique_by_key(on, n);
         let what = format!("first values by {name}");
@@ -338,10 +352,31 @@ impl Jobs<'_> {
         Ok(())
     }
 
+    /// The same with values, which tell equal keys apart.
+    pub fn merges_with<K: SortKey, V: Scalar>(&mut self) -> Result<(), Failed>
+    where
+        Wide<K>: OrderedWord,
+    {
+        let (on, n, name) = (self.engine, self.n, type_name::<(K, V)>());
+        let plan = Plan::<MergeWith<K, V>>::merge_with(on, n / 3, n - n / 3);
+        add!(self, format!("merge of pairs of {name}"), plan, [0, 1, 2, 3, 4, 5]; move |seed| {
+            let (mut all, values) = (keys::<K>(n, seed), keys::<V>(n, 3 * seed));
+            for part in [0..n / 3, n / 3..n] {
+                let sorted = at(&all[part.clone()], &places(&all[part.clone()], false));
+                all[part].copy_from_slice(&sorted);
+            }
+            let order = places(&all, false);
+            let inputs = [0..n / 3, n / 3..n].map(|of| [Array::input(&all[of.clone()]), Array::input(&values[of])]);
+            let outputs = [Array::output(&at(&all, &order)), Array::output(&at(&values, &order))];
+            inputs.into_iter().flatten().chain(outputs).collect()
+        });
+        Ok(())
+    }
+
     /// Three segments, one of them empty, between the first key and the last one, which are in none.
     pub fn segments<T: SortKey>(&mut self) -> Result<(), Failed>
     where
-        Wide<T>: SegmentWord,
+        Wide<T>: SegmentPlaces,
     {
         let (on, n, name) = (self.engine, self.n, type_name::<T>());
         for descending in [false, true] {
@@ -353,23 +388,40 @@ impl Jobs<'_> {
                 let sorted = at(&keys, &places_in_segments(&keys, descending));
                 vec![Array::new(&keys, &sorted), Array::input(&offsets(n).map(|offset| offset as u32))]
             });
+            type Places<T> = Plan<SegmentedArgsort<T>>;
+            let ascending = Places::<T>::segmented_argsort;
+            let make = if descending { Places::<T>::segmented_argsort_descending } else { ascending };
+            let what = format!("places of {name} in segments, descending: {descending}");
+            add!(self, what, make(on, n, 3), [0, 1, 2]; move |seed| {
+                let keys = keys::<T>(n, seed);
+                let places = places_in_segments(&keys, descending).into_iter().map(|place| place as u32);
+                let offsets = Array::input(&offsets(n).map(|offset| offset as u32));
+                vec![Array::input(&keys), offsets, Array::output(&places.collect::<Vec<u32>>())]
+            });
         }
         Ok(())
     }
 
-    pub fn segmented_pairs(&mut self) -> Result<(), Failed> {
-        let (on, n) = (self.engine, self.n);
+    pub fn segmented_pairs<K: SortKey, V: Scalar>(&mut self) -> Result<(), Failed>
+    where
+        Wide<K>: SegmentPlaces,
+    {
+        let (on, n, name) = (self.engine, self.n, type_name::<(K, V)>());
         for descending in [false, true] {
-            type Of = Plan<SegmentedSortPairs<f32, i32>>;
-            let make = if descending { Of::segmented_sort_pairs_descending } else { Of::segmented_sort_pairs };
-            let what = format!("segments of pairs, descending: {descending}");
+            type Of<K, V> = Plan<SegmentedSortPairs<K, V>>;
+            let ascending = Of::<K, V>::segmented_sort_pairs;
+            let make = if descending { Of::<K, V>::segmented_sort_pairs_descending } else { ascending };
+            let what = format!("segments of pairs of {name}, descending: {descending}");
             add!(self, what, make(on, n, 3), [0, 1, 2, 3]; move |seed| {
-                let (keys, values) = (keys::<f32>(n, seed), keys::<i32>(n, 3 * seed));
+                let (keys, values) = (keys::<K>(n, seed), keys::<V>(n, 3 * seed));
                 let places = places_in_segments(&keys, descending);
-                let [start, .., end] = offsets(n);
-                let mut moved = first_of(n, &[0i32; 0], POISON);
-                moved.after[4 * start..4 * end]
-                    .copy_from_slice(&Array::output(&at(&values, &places[start..end])).after);
+                let mut moved = Array::output(&at(&values, &places));
+                if size_of::<K>() <= 4 && size_of::<V>() == 4 {
+                    // The values of keys in no segment are not written.
+                    let [start, .., end] = offsets(n);
+                    moved.after[..4 * start].fill(POISON);
+                    moved.after[4 * end..].fill(POISON);
+                }
                 let offsets = Array::input(&offsets(n).map(|offset| offset as u32));
                 vec![Array::new(&keys, &at(&keys, &places)), Array::input(&values), moved, offsets]
             });
@@ -394,20 +446,43 @@ impl Jobs<'_> {
         let plan = Plan::<HistogramByEdges<f32>>::histogram_by_edges(on, n, 3);
         add!(self, "counts between edges", plan, [0, 1, 2]; move |seed| {
             let (keys, edges) = (keys::<f32>(n, seed), [-1e9f32, 0.0, 1e-40, 1e9]);
-            let mut counts = [0u32; 6];
-            for key in &keys {
-                let place = match edges.iter().filter(|edge| *edge <= key).count() {
-                    _ if key.is_nan() => 5,
-                    0 => 3,
-                    4 => 4,
-                    place => place - 1,
-                };
-                counts[place] += 1;
-            }
-            vec![Array::input(&keys), Array::input(&edges), Array::output(&counts)]
+            let counts = Array::output(&counted(&keys, &edges));
+            vec![Array::input(&keys), Array::input(&edges), counts]
         });
         Ok(())
     }
+
+    /// Counts in equal parts of a range. `edge`: from the beginning and the end, edge i of a number of parts.
+    pub fn parts<T>(&mut self, range: Range<T>, edge: fn(T, T, usize, usize) -> T) -> Result<(), Failed>
+    where
+        T: Divide + Scalar,
+    {
+        let (on, n, name) = (self.engine, self.n, type_name::<T>());
+        for parts in [1, MAX_BINS] {
+            let plan = Plan::<HistogramEven<T>>::histogram_even(on, n, parts, range.clone());
+            let edges: Vec<T> = (0..=parts).map(|i| edge(range.start, range.end, i, parts)).collect();
+            add!(self, format!("{name} in {parts} equal parts"), plan, [0, 1]; move |seed| {
+                let keys = keys::<T>(n, seed);
+                vec![Array::input(&keys), Array::output(&counted(&keys, &edges))]
+            });
+        }
+        Ok(())
+    }
+}
+
+/// How many keys are between each edge and the next, below all, above all, and NaN.
+fn counted<T: Scalar>(keys: &[T], edges: &[T]) -> Vec<u32> {
+    let bins = edges.len() - 1;
+    let mut counts = vec![0; bins + 3];
+    for key in keys {
+        counts[match edges.partition_point(|edge| edge <= key) {
+            _ if key.partial_cmp(key).is_none() => bins + 2,
+            0 => bins,
+            place if place > bins => bins + 1,
+            place => place - 1,
+        }] += 1;
+    }
+    counts
 }
 
 /// Where the segments begin, and the end of the last one.
@@ -440,8 +515,35 @@ pub fn jobs(to: &mut Jobs) -> Result<(), Failed> {
     to.pairs::<bf16, u64>()?;
     to.pairs::<i32, f64>()?;
     to.pairs::<f64, u16>()?;
-    to.segmented_pairs()?;
+    to.merges_with::<u8, u8>()?;
+    to.merges_with::<bf16, u64>()?;
+    to.merges_with::<f32, i32>()?;
+    to.merges_with::<f64, u16>()?;
+    to.segmented_pairs::<u8, u16>()?;
+    to.segmented_pairs::<f16, u32>()?;
+    to.segmented_pairs::<f32, i32>()?;
+    to.segmented_pairs::<i32, f64>()?;
+    to.segmented_pairs::<u64, u32>()?;
+    to.segmented_pairs::<f64, u8>()?;
     to.products::<u32>(1, u32::wrapping_mul)?;
     to.products::<i64>(1, i64::wrapping_mul)?;
-    to.edges()
+    to.edges()?;
+    to.parts::<u32>(1 << 20..3 << 30, |low, high, i, parts| whole(low, high, i, parts) as u32)?;
+    to.parts::<i32>(-3..i32::MAX, |low, high, i, parts| whole(low, high, i, parts) as i32)?;
+    to.parts::<u64>(0..u64::MAX, |low, high, i, parts| whole(low, high, i, parts) as u64)?;
+    to.parts::<i64>(i64::MIN..i64::MAX, |low, high, i, parts| whole(low, high, i, parts) as i64)?;
+    to.parts::<f32>(-1e9..f32::MAX, |low, high, i, parts| real(low, high, i, parts) as f32)?;
+    to.parts::<f64>(-1e300..0.0, real)
+}
+
+/// Edge i of equal parts of a range of integers.
+fn whole(low: impl Into<i128>, high: impl Into<i128>, i: usize, parts: usize) -> i128 {
+    let (low, high) = (low.into(), high.into());
+    low + (high - low) * i as i128 / parts as i128
+}
+
+/// Edge i of equal parts of a range of floats.
+fn real(low: impl Into<f64>, high: impl Into<f64>, i: usize, parts: usize) -> f64 {
+    let (low, high) = (low.into(), high.into());
+    if i == parts { high } else { (low + (high - low) * (i as f64 / parts as f64)).min(high) }
 }
