@@ -1,6 +1,7 @@
 //! The types of elements that matrices may have.
 
 use super::Output;
+use core::ops::Neg;
 use simt::math::{fma, fma_f64};
 use simt::{Scalar, bf16, f16};
 
@@ -17,7 +18,7 @@ pub trait Element: Scalar {
 }
 
 /// A type in which sums are computed.
-pub trait Real: Element<Sum = Self> + Into<f64> {
+pub trait Real: Element<Sum = Self> + Into<f64> + Neg<Output = Self> {
     /// One.
     const ONE: Self;
 

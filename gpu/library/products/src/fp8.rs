@@ -394,8 +394,7 @@ pub mod launches {
                 if c.rows == 0 || c.columns == 0 {
                     return Ok(());
                 }
-                // As BLAS has it: with alpha = 0, A and B are not read.
-                let (k, alpha) = if alpha == 0.0 { (0, 1.0) } else { (a.columns, alpha) };
+                let (k, alpha) = crate::host::depth(a.columns, alpha, beta);
                 let none = zeros.view();
                 let (of_a, of_b) = ((a.data, [a.rows, k], a.stride), (b.data, [b.columns, k], b.stride));
                 let (of_a, of_b, adding) = match k {

@@ -3,13 +3,21 @@
 use super::*;
 use crate::ladder::{Matrix as View, *};
 
+/// The depth of a product, and its factor. As BLAS has it: with alpha = 0, A and B are not read. Without products, C is
+/// its old value times beta: to the sign of a zero, because -0 is added to it and not +0.
+pub(super) fn depth<R: Real>(k: u32, alpha: R, beta: R) -> (u32, R) {
+    match (k == 0 || alpha == R::ZERO, beta == R::ZERO) {
+        (false, _) => (k, alpha),
+        (true, true) => (0, R::ONE),
+        (true, false) => (0, -R::ONE),
+    }
+}
+
 impl<R: Real> Shape<R> {
     /// The shape of a product whose matrices fit each other.
     pub(super) fn of<T: Element<Sum = R>>(product: &Product<T>) -> Self {
         let Product { a, b, c, alpha, beta, batch } = product;
-        // As BLAS has it: with alpha = 0, A and B are not read. Without products, C is its old value times beta.
-        let k = if *alpha == R::ZERO { 0 } else { a.columns };
-        let alpha = if k == 0 { R::ONE } else { *alpha };
+        let (k, alpha) = depth(a.columns, *alpha, *beta);
         let steps = |matrix: &View<T>, of_batch| match matrix.transposed {
             false => Steps { row: matrix.stride, column: 1, batch: of_batch },
             true => Steps { row: 1, column: matrix.stride, batch: of_batch },

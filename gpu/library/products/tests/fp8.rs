@@ -217,19 +217,21 @@ fn factors_and_parts_of_c() {
     }
 }
 
-/// With a factor of 0 the operands are not looked at, and a k of 0 has none.
+/// With a factor of 0 the operands are not looked at, and a k of 0 has none. The sign of a zero is that of beta·C.
 #[test]
 fn nothing_is_zero() {
     let on: &dyn Launcher = &Noting::new(2);
     let mut nan = [F8E4M3::from_bits(0x7F); 64 * 32];
-    for (k, alpha) in [(32, 0.0), (0, 1.0)] {
-        let mut c = [f32::NAN; 3 * 5];
+    let all = [(32, 0.0, 0.0), (0, 1.0, 0.0), (0, f32::INFINITY, 0.0), (32, 0.0, 1.0), (0, f32::NAN, 2.0)];
+    for (k, alpha, beta) in all {
+        let mut c = [if beta == 0.0 { f32::NAN } else { -0.0 }; 3 * 5];
         let data = view(&mut nan);
         let (a, b) = (Matrix::new(data, 3, k, 32), Matrix { transposed: true, ..Matrix::new(data, k, 5, 32) });
         let of_c = Matrix::new(view(&mut c), 3, 5, 5);
-        let product = Product { a, b, c: of_c, alpha, beta: 0.0, adding: Adding::OnTensorCores };
+        let product = Product { a, b, c: of_c, alpha, beta, adding: Adding::OnTensorCores };
         sequence(on).unwrap().run(on, product).unwrap();
-        assert_eq!(c, [0.0; 15], "{k} {alpha}");
+        let want = if beta == 0.0 { 0.0f32 } else { -0.0 };
+        assert_eq!(c.map(f32::to_bits), [want.to_bits(); 15], "{k} {alpha} {beta}");
     }
 }
 

@@ -304,13 +304,18 @@ fn of_each_type(of_f32: OfRung, of_f64: OfRung, of_bf16: OfRung, of_f16: OfRung)
 fn without_alpha_nothing_is_multiplied() {
     fn check<T: Number>(entry: &Entry<Matmul>) {
         let (mut a, mut b) = (Buffer::new(&[T::of(f64::NAN); 6], 0), Buffer::new(&[T::of(f64::INFINITY); 6], 0));
-        let mut c = Buffer::new(&[1.0, 2.0, 3.0, 4.0].map(T::of), 0);
         let matrix = |buffer: &mut Buffer<T>, rows, columns| Matrix::new(buffer.view(), rows, columns, columns);
-        let product = Product::new(matrix(&mut a, 2, 3), matrix(&mut b, 3, 2), matrix(&mut c, 2, 2));
-        let product = Product { alpha: T::factor(0.0), beta: T::factor(2.0), ..product };
-        let gpu: &dyn Launcher = &with_multiprocessors(3);
-        entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
-        assert_eq!(c.slice(), [2.0, 4.0, 6.0, 8.0].map(T::of), "{}", entry.rung.name);
+        // The sign of a zero is that of beta·C.
+        for (beta, want) in [(2.0, [-0.0, 4.0, 0.0, 8.0]), (1.0, [-0.0, 2.0, 0.0, 4.0]), (0.0, [0.0; 4])] {
+            let mut c = Buffer::new(&[-0.0, 2.0, 0.0, 4.0].map(T::of), 0);
+            let product = Product::new(matrix(&mut a, 2, 3), matrix(&mut b, 3, 2), matrix(&mut c, 2, 2));
+            let product = Product { alpha: T::factor(0.0), beta: T::factor(beta), ..product };
+            let gpu: &dyn Launcher = &with_multiprocessors(3);
+            entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
+            let bits = |x: f64| x.to_bits();
+            let got: Vec<u64> = c.slice().iter().map(|&x| bits(x.into())).collect();
+            assert_eq!(got, want.map(bits), "{}: C times {beta}", entry.rung.name);
+        }
     }
     of_each_type(check::<f32>, check::<f64>, check::<bf16>, check::<f16>);
 }

@@ -48,7 +48,9 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
     let (c, ((cluster, groups), mut work)) = (product.c.data, choose(&shape, on.device().multiprocessors));
     if cluster == 1 && work.shared < work.tiles() {
         let geometry = Geometry::linear(work.tiles() - work.shared, PACK);
-        on.launch(product_fp32_hopper_scale, geometry, (c, shape, number, work))?;
+        // Products are added to beta·C, whatever alpha is.
+        let of_none = if k == 0 { shape } else { Shape { alpha: 0.0, ..shape } };
+        on.launch(product_fp32_hopper_scale, geometry, (c, of_none, number, work))?;
     }
     if k == 0 {
         return Ok(()); // all of C has been multiplied by beta

@@ -3,9 +3,9 @@
 
 use super::work::Work;
 use super::{COLUMNS, ROWS};
+use crate::Shape;
 use crate::operand::{self, PACK, blocks};
 use crate::panel::Panel;
-use crate::{Output, Shape};
 use simt::{Global, grid, kernel, thread};
 
 /// Copies A and B to tiles, or one of them if the other has no rows; what lies outside of them becomes zero.
@@ -34,8 +34,7 @@ pub fn product_fp32_hopper_scale(c: Global<f32>, shape: Shape, product: u32, wor
     let (row, column) = work.place(work.shared + thread::block_idx_x());
     let mut i = thread::thread_idx_x();
     while i < ROWS * COLUMNS {
-        // With alpha = 0 the element becomes what the products are added to.
-        Output { alpha: 0.0, ..c }.set(row + i / COLUMNS, column + i % COLUMNS, 0.0);
+        c.set(row + i / COLUMNS, column + i % COLUMNS, 0.0);
         i += PACK;
     }
 }
