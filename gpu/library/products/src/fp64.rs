@@ -216,7 +216,8 @@ impl Output<f64> {
     #[inline(always)]
     pub(super) fn set_2(self, row: u32, column: u32, sums: [f64; 2], has_pairs: bool) {
         let c = self.matrix;
-        if has_pairs && row < c.rows && column + 2 <= c.columns {
+        // Behind the last column, two more may be past the end of 32 bits.
+        if has_pairs && row < c.rows && column < c.columns & !1 {
             let at = c.place(row, column) / 2;
             let old = if self.beta != 0.0 { c.data.get_pack(at) } else { [0.0; 2] };
             c.data.set_pack(at, [self.combined(old[0], sums[0]), self.combined(old[1], sums[1])]);

@@ -106,7 +106,8 @@ macro_rules! fours {
             #[inline(always)]
             pub(super) fn set_4(self, row: u32, column: u32, sums: [f32; 4], has_packs: bool) {
                 let c = self.matrix;
-                if has_packs && row < c.rows && column + 4 <= c.columns {
+                // Behind the last column, four more may be past the end of 32 bits.
+                if has_packs && row < c.rows && column < c.columns & !3 {
                     let at = c.place(row, column) / 4;
                     let old = if self.beta != 0.0 { get_4!($t, c.data, at) } else { [$zero; 4] };
                     set_4!($t, c.data, at, [0, 1, 2, 3].map(|i| self.combined(old[i], sums[i])));
@@ -188,6 +189,29 @@ impl Output<f32> {
         } else {
             self.set(row, column, sums[0]);
             self.set(last_row, last_column, sums[1]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rungs_testing::view;
+
+    /// Nothing is written there, outside of a kernel too.
+    #[test]
+    fn columns_behind_the_last_may_pass_the_end_of_32_bits() {
+        fn output<T: Element>(none: &mut [T], columns: u32) -> Output<T>
+        where
+            T::Sum: Default,
+        {
+            let matrix = Matrix { data: view(none), rows: 1, columns, row_step: 0, column_step: 1 };
+            Output { matrix, alpha: T::Sum::default(), beta: T::Sum::default() }
+        }
+        for columns in [u32::MAX - 3, u32::MAX - 7] {
+            output::<f32>(&mut [], columns).set_4(0, u32::MAX - 3, [1.0; 4], true);
+            output::<bf16>(&mut [], columns).set_4(0, u32::MAX - 3, [1.0; 4], true);
+            output::<f64>(&mut [], columns).set_2(0, u32::MAX - 1, [1.0; 2], true);
         }
     }
 }
