@@ -14,6 +14,7 @@ use super::{Group, Meeting, Nccl, Processes, Rendezvous, Settings, Tcp, Transpor
 use rungs::engine::{DeviceChoice, Engine, cuda};
 use rungs::error::{Error, Result};
 use std::env;
+use std::ffi::OsString;
 
 /// The names of rank, size and number on the host, by launcher, and those that together name the job. A launcher's own
 /// alone: all of its processes have the same, which is not so for those of a launcher that started it. Slurm's size is
@@ -46,14 +47,20 @@ impl Place {
     /// What the launcher says of this process; nothing if no launcher started it.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a variable that is no number, or is out of range.
+    /// [`Error::Usage`] for a variable that is not UTF-8, is no number, or is out of range.
     pub fn of_process() -> Result<Option<Self>> {
-        Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+        Self::from(|name| env::var_os(name))
     }
 
     /// What an environment says.
-    fn from(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>> {
-        let number = |name: &str, least: u16| match variable(name) {
+    fn from(environment: impl Fn(&str) -> Option<OsString>) -> Result<Option<Self>> {
+        // A secret that was passed over would let in everybody.
+        let variable = |name: &str| {
+            let value = environment(name).filter(|value| !value.is_empty());
+            let not_text = |_| Error::Usage(format!("the variable {name} is not text in UTF-8"));
+            value.map(OsString::into_string).transpose().map_err(not_text)
+        };
+        let number = |name: &str, least: u16| match variable(name)? {
             None => Ok(None),
             Some(text) => match text.trim().parse::<u16>() {
                 Ok(number) if number >= least => Ok(Some(number)),
@@ -68,12 +75,13 @@ impl Place {
         for ([rank_name, size_name, local], job) in NAMES {
             let (Some(rank), Some(size)) = (number(rank_name, 0)?, number(size_name, 1)?) else { continue };
             let after = number("MASTER_PORT", 1)?.map(|port| port.wrapping_add(1).max(1024));
+            let named = job.iter().filter_map(|name| variable(name).transpose()).collect::<Result<Vec<_>>>()?;
             let at = Rendezvous {
-                host: variable("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".into()),
+                host: variable("MASTER_ADDR")?.unwrap_or_else(|| "127.0.0.1".into()),
                 port: number("RUNGS_PORT", 1)?.or(after).unwrap_or(PORT),
-                job: job.iter().filter_map(|name| variable(name)).collect::<Vec<_>>().join("."),
-                secret: variable("RUNGS_SECRET").unwrap_or_default().into(),
-                listen: variable("RUNGS_LISTEN"),
+                job: named.join("."),
+                secret: variable("RUNGS_SECRET")?.unwrap_or_default().into(),
+                listen: variable("RUNGS_LISTEN")?,
             };
             let local = number(local, 0)?.unwrap_or(rank).into();
             let variables = [rank_name, size_name];
@@ -145,8 +153,7 @@ mod tests {
     use super::*;
 
     fn place(variables: &[(&str, &str)]) -> Result<Option<Place>> {
-        let value = |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| value.to_string());
-        Place::from(value)
+        Place::from(|name| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| value.into()))
     }
 
     fn slurm(names: [&'static str; 2], values: [&'static str; 2]) -> Vec<(&'static str, &'static str)> {
@@ -206,6 +213,22 @@ mod tests {
         }
         let last = place(&[&[("MASTER_PORT", "65535")], &two[..]].concat()).unwrap();
         assert_eq!(last.unwrap().at.port, 1024);
+    }
+
+    /// Not passed over: without its secret, rank 0 would let in everybody.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_not_text_is_refused_by_name() {
+        use std::os::unix::ffi::OsStringExt;
+        for bad in ["RANK", "MASTER_ADDR", "RUNGS_SECRET", "RUNGS_LISTEN", "RUNGS_PORT", "TORCHELASTIC_RUN_ID"] {
+            let value = |name: &str| match name {
+                name if name == bad => Some(OsString::from_vec(vec![0xff])),
+                "RANK" | "WORLD_SIZE" => Some("1".into()),
+                _ => None,
+            };
+            let error = Place::from(value).unwrap_err();
+            assert_eq!((error.to_string(), error.exit_code()), (format!("the variable {bad} is not text in UTF-8"), 2));
+        }
     }
 
     /// As in `sbatch -n 4`, without srun.
