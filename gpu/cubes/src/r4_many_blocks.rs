@@ -29,7 +29,7 @@ pub const BLOCKS_PER_SM: u32 = 8;
 
 /// Sums that the kernel writes: one per thread.
 pub const fn sums(blocks: u32, threads: u32) -> u32 {
-    blocks * threads
+    blocks.saturating_mul(threads)
 }
 
 /// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to

@@ -37,7 +37,7 @@ impl Summer {
     /// A rung of the family on an engine.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the rung is of another family; [`Error::OutOfMemory`].
+    /// [`Error::Usage`] if the rung is of another family, or for 2³² threads and more; [`Error::OutOfMemory`].
     pub fn new(rung: &Rung, engine: &Engine, parameters: &Parameters) -> Result<Self> {
         Self::of(&LADDER, rung, engine, parameters)
     }
@@ -45,6 +45,11 @@ impl Summer {
     fn of(ladder: &'static Ladder<Cubes>, rung: &Rung, engine: &Engine, parameters: &Parameters) -> Result<Self> {
         let entry = entry(ladder, rung)?;
         let plan = entry.run.plan(&parameters.options(), engine.device());
+        // Threads and words of times have numbers of 32 bits.
+        let (blocks, threads) = (plan.blocks, plan.threads);
+        if blocks.checked_mul(threads.max(TIMES)).is_none() {
+            return Err(Error::Usage(format!("{blocks} blocks of {threads} threads are 2^32 threads or more")));
+        }
         let (sums, times) = (engine.alloc(plan.sums as usize)?, engine.alloc(plan.blocks as usize * TIMES as usize)?);
         Ok(Self { engine: engine.clone(), plan, launches: entry.adder(engine)?, sums, times })
     }
