@@ -17,13 +17,37 @@ pub(super) struct Stack {
     whole: DefaultStack,
     /// Bytes at its upper end that are not used.
     unused: usize,
+    _counted: Counted,
+}
+
+/// Stacks that there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// One of [`COUNT`].
+struct Counted;
+
+impl Counted {
+    fn new() -> std::io::Result<Self> {
+        let counted = Self;
+        match COUNT.fetch_add(1, Relaxed) {
+            MOST.. => Err(std::io::Error::other(format!("a process has room for {MOST} at one time"))),
+            _ => Ok(counted),
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Relaxed);
+    }
 }
 
 impl Stack {
     fn new() -> std::io::Result<Self> {
         static MADE: AtomicUsize = AtomicUsize::new(0);
+        let counted = Counted::new()?;
         let unused = MADE.fetch_add(1, Relaxed) % PLACES * APART;
-        Ok(Self { whole: DefaultStack::new(STACK + PLACES * APART)?, unused })
+        Ok(Self { whole: DefaultStack::new(STACK + PLACES * APART)?, unused, _counted: counted })
     }
 }
 
@@ -55,10 +79,14 @@ static STACKS: Mutex<Vec<Stack>> = Mutex::new(Vec::new());
 /// Stacks that are kept at most; the rest is unmapped.
 const KEPT: usize = 4096;
 
+/// Stacks of all launches at one time. Each is two mappings of memory, of which Linux allows a process 65,530; where
+/// there are no more, other memory cannot be mapped or unmapped either.
+const MOST: usize = 28 << 10;
+
 /// Takes `n` stacks.
 ///
 /// # Errors
-/// If the host has no room for them.
+/// If the host has no room for them, or the process would have more than [`MOST`].
 pub(super) fn take_stacks(n: usize) -> std::io::Result<Vec<Stack>> {
     let mut stacks = {
         let mut pool = STACKS.lock().unwrap();
@@ -77,4 +105,19 @@ pub(super) fn give_stacks_back(mut stacks: Vec<Stack>) {
     let room = KEPT.saturating_sub(pool.len());
     stacks.truncate(room);
     pool.append(&mut stacks);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore)] // it maps no stacks
+    fn there_are_fewer_stacks_than_a_process_may_have() {
+        let refused = take_stacks(MOST + 1).err().unwrap().to_string();
+        assert_eq!(refused, "a process has room for 28672 at one time");
+        let stacks = take_stacks(1024).unwrap();
+        assert_eq!(stacks.len(), 1024);
+        give_stacks_back(stacks);
+    }
 }
