@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestError, TestRunn
 use rungs::Error;
 use rungs::Operation;
 use rungs::data::{Distribution, Element};
-use rungs::engine::{Engine, Geometry};
+use rungs::engine::{Engine, Geometry, MOST_SMS};
 use rungs::vec::{DeviceVec, places::PlaceWord};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Global, kernel, thread};
@@ -389,5 +389,16 @@ fn the_largest_key_comes_first_where_that_is_asked_for() {
         keys.sort_with_descending(&mut places).unwrap();
         let got: Vec<_> = keys.to_vec().unwrap().into_iter().zip(places.to_vec().unwrap()).collect();
         assert_eq!(got, want, "n = {n}");
+    }
+}
+
+/// Blocks and threads of more would have no numbers of 32 bits.
+#[test]
+fn a_simulator_has_from_one_sm_to_the_most() {
+    for (asked, sms) in [(0, 1), (132, 132), (u32::MAX, MOST_SMS)] {
+        let engine = Engine::simulator_with(asked);
+        assert_eq!(engine.multiprocessors(), sms);
+        let ones = DeviceVec::from_slice(&engine, &[1_u32; 70_000]).unwrap();
+        assert_eq!(ones.reduce(Operation::Sum).unwrap(), 70_000);
     }
 }

@@ -295,6 +295,8 @@ fn a_single_value_is_printed() {
     assert_eq!(value(&["reduce", "--input", &input]), 0.6);
     write(&input, &Data::from(vec![f32::INFINITY, 0.1]));
     assert_eq!(value(&["reduce", "--input", &input]), "inf");
+    write(&input, &Data::from(vec![f32::INFINITY, f32::NEG_INFINITY]));
+    assert_eq!(value(&["reduce", "--input", &input]), "NaN", "with the sign that x86 sets");
     assert!(value(&["cubes", "--n", "100"]).is_u64());
     assert!(!outcome(&["bitonic", "--n", "1"]).1.contains("value"), "a sort of one key makes no value");
 }
@@ -446,6 +448,11 @@ fn unusable_calls() {
 fn a_device_that_is_not_there() {
     refused_in_short(&["bitonic", "--n", "8", "--device", "cuda:99"], 3, &[]);
     refused(&["bitonic", "--device", "tpu"], 2, &["tpu"]);
+    refused(&["bitonic", "--device", "sim:4097"], 2, &["'4097' is not a number of SMs from 1 to 4096"]);
+    for command in ["reduce", "histogram", "segmented-sort"] {
+        let (code, _, err) = outcome(&[command, "--n", "300", "--device", "sim:4096"]);
+        assert_eq!(code, 0, "{command}: {err}");
+    }
 }
 
 #[test]

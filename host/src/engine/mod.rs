@@ -37,6 +37,9 @@ pub fn named_ptx((arch, text): &(&str, &str)) -> String {
     format!("{arch} by {}", rungs_ptx::ptx::compiler(text).unwrap_or("an unnamed compiler"))
 }
 
+/// The most SMs that a simulator has: more than any GPU, and so few that numbers of blocks and threads have 32 bits.
+pub const MOST_SMS: u32 = 4096;
+
 /// Which machine to use, as given by `--device`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
@@ -47,7 +50,8 @@ pub enum DeviceChoice {
     Cuda(u32),
     /// The simulator, with as many SMs as the host has cores.
     Simulator,
-    /// The simulator, told that it has this number of SMs: what it counts is the same on every host.
+    /// The simulator, told that it has this number of SMs, at most [`MOST_SMS`]: what it counts is the same on every
+    /// host.
     SimulatorOf(NonZero<u32>),
 }
 
@@ -63,8 +67,9 @@ impl FromStr for DeviceChoice {
                 n.parse().map(Self::Cuda).map_err(|_| format!("'{n}' is not the number of a GPU; the first is 0"))
             }
             Some(("sim", n)) => {
-                let number = n.parse().map(Self::SimulatorOf);
-                number.map_err(|_| format!("'{n}' is not a number of SMs; an H200 has 132"))
+                let number = n.parse().ok().filter(|sms: &NonZero<u32>| sms.get() <= MOST_SMS);
+                let why = || format!("'{n}' is not a number of SMs from 1 to {MOST_SMS}; an H200 has 132");
+                number.map(Self::SimulatorOf).ok_or_else(why)
             }
             _ => Err("a device is auto, cuda, cuda:N, sim or sim:N".into()),
         }
@@ -226,9 +231,10 @@ impl Engine {
         Self::simulator_because(None)
     }
 
-    /// The simulator, told that it has this number of SMs: sequences launch as they would on a GPU that
-    /// does. One block runs after the other, so that each run is the same.
+    /// The simulator, told that it has this number of SMs, or the nearest from 1 to [`MOST_SMS`]: sequences launch as
+    /// they would on a GPU that does. One block runs after the other, so that each run is the same.
     pub fn simulator_with(multiprocessors: u32) -> Self {
+        let multiprocessors = multiprocessors.clamp(1, MOST_SMS);
         Self::new(
             Backend::Simulator(simt::sim::Options { workers: 1 }),
             DeviceInfo { multiprocessors, ..Self::simulated(None) },

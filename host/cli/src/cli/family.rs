@@ -300,7 +300,9 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         row.left_out = Some(left_out);
     }
     if problem.makes_one_value() {
-        row.value = Some(Number(prepared.output()?.show(0)));
+        // Machines differ in the sign of a NaN that they make, as of ∞ - ∞.
+        let value = prepared.output()?.show(0);
+        row.value = Some(Number(if value == "-NaN" { "NaN".into() } else { value }));
     }
     // The results of a batch go to the file one below the other.
     let of_all = match size {
@@ -422,6 +424,9 @@ impl Given {
             }
             [] => Ok(Self { data: None, size: asked, format: None }),
             [keys] => Self::keys(keys, &types, values, false),
+            [_, _, ..] if places.iter().filter(|place| **place == Place::Standard).count() > 1 => {
+                Err(Error::Usage("two matrices cannot both come from standard input; name files".into()))
+            }
             [a, b, rest @ ..] => {
                 let count = parameters.batch.unwrap_or(1) as usize;
                 // What a file calls a row is a column of a matrix that is stored by columns.
