@@ -10,6 +10,7 @@ use rungs::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::plural;
 use std::io::Write;
+use std::path::Path;
 use std::str::FromStr;
 
 /// The version of the JSON reports' schema.
@@ -264,15 +265,28 @@ pub fn write_text(place: &Place, text: &str) -> Result<()> {
     }
 }
 
-/// Refuses a file that [`write_text`] could not write, before the work of which it is to tell.
+/// Refuses a file that [`write_text`] could not write, before the work of which it is to tell. A named pipe is not
+/// tried: its reader would take the end of the trial for that of the text.
 ///
 /// # Errors
 /// As for [`Output::open`].
 pub fn writable(place: &Place) -> Result<()> {
     match place {
         Place::Standard => Ok(()),
+        Place::File(path) if is_pipe(path) => Ok(()),
         Place::File(_) => Output::open(place, Raw).map(drop),
     }
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|about| about.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
 }
 
 /// A duration, with a suitable unit.

@@ -463,6 +463,51 @@ fn connections_without_words_end_no_group() {
     drop(silent);
 }
 
+/// The name of a file may be any bytes but 0 and /, on the command line too.
+#[test]
+fn names_of_files_need_not_be_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = TempDir::new().unwrap();
+    let report = folder.path().join(std::ffi::OsStr::from_bytes(b"new\xff.json"));
+    let mut call = raw(&["bench", "saxpy", "--n", "9", "-q", "--runs", "1"]);
+    let ended = call.arg("--save").arg(&report).env("RUNGS_COMMIT", "a\x1b[31mb\n").output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    // A commit that is not one does not colour the terminal.
+    assert!(text(&ended.stdout).contains("commit a\\u{1b}[31mb"), "{ended:?}");
+    let saved = serde_json::from_str::<Value>(&fs::read_to_string(&report).unwrap()).unwrap();
+    assert!(saved["command"].as_str().unwrap().ends_with(" --save 'new\u{fffd}.json'"), "{saved}");
+}
+
+/// It is opened once: its reader takes the first end for the only one.
+#[test]
+fn a_page_goes_through_a_named_pipe() {
+    let folder = TempDir::new().unwrap();
+    let (pipe, page) = (path(&folder, "pipe"), path(&folder, "page.html"));
+    let line = format!("mkfifo {pipe}; cat {pipe} >{page} & timeout 60 \"$0\" \"$@\"; echo $?; wait");
+    let ended = shell(&line, &["trace", "bubble", "--n", "4", "--html", &pipe]);
+    assert!(text(&ended.stdout).ends_with("\n0\n"), "{ended:?}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
+}
+
+/// Memory is taken for the bytes of a message that have come, and not for those that a stranger announces.
+#[test]
+fn a_message_that_is_only_announced_takes_no_memory() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let call = raw(&["reduce", "--gpus", "2", "--n", "9", "--patience", "1"]);
+    let mut rank = std::process::Command::new("sh");
+    rank.args(["-c", "ulimit -v 900000; exec \"$0\" \"$@\""]).arg(call.get_program()).args(call.get_args());
+    rank.envs([("RANK", "1"), ("WORLD_SIZE", "2")]);
+    rank.env("RUNGS_PORT", listener.local_addr().unwrap().port().to_string());
+    let rank = rank.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut link = listener.accept().unwrap().0;
+    drop(listener);
+    link.write_all(&[&[4][..], &(1u64 << 30).to_le_bytes(), &[7; 100]].concat()).unwrap();
+    link.shutdown(std::net::Shutdown::Write).unwrap();
+    let ended = rank.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(5), "{ended:?}");
+}
+
 /// Of memory for the stacks of threads.
 #[test]
 fn a_group_without_room_for_its_ranks_is_an_error() {
@@ -478,9 +523,14 @@ fn a_wrong_value_is_named_with_its_option() {
     let folder = TempDir::new().unwrap();
     let [keys, inside] = ["keys.npy", "keys.npy/sorted.npy"].map(|name| path(&folder, name));
     write(&keys, &Data::from(vec![3_u32, 1, 2]));
-    let calls: [(&[&str], i32, &str); 11] = [
+    let calls: [(&[&str], i32, &str); 16] = [
         (&["top-k", "--k", "-1"], 2, "'--k <NUMBER>'"),
         (&["reduce", "--n", "-5"], 2, "negative"),
+        (&["reduce", "--seed", "-1"], 2, "'--seed <SEED>'"),
+        (&["trace", "bubble", "--values", "-1,2"], 2, "'--values <LIST>'"),
+        (&["cubes", "--rung", "many-blocks", "--blocks", "2^24", "--n", "9"], 2, "16777216 blocks of 256 threads"),
+        (&["cubes", "--blocks", "2^31", "--threads", "1", "--n", "9"], 2, "2147483648 blocks of 1 threads"),
+        (&["matmul", "--input", "-", "-"], 2, "two matrices cannot both come from standard input"),
         (&["bench", "radix", "--budget", "-1"], 2, "'--budget"),
         (&["top-k", "--k", "2^32", "--n", "10"], 2, "2^32 is not from 1 to 4294967295"),
         (&["histogram", "--bins", "0"], 2, "0 is not from 1 to 4294967295"),

@@ -162,7 +162,7 @@ pub fn commit() -> String {
     let found = std::env::var("RUNGS_COMMIT").ok().filter(|commit| !commit.trim().is_empty());
     let found = found.or_else(|| std::fs::read_to_string(folder.as_ref()?.join("commit")).ok());
     let found = found.or_else(|| git(folder.as_ref()?));
-    found.map_or("unknown".into(), |commit| commit.trim().to_string())
+    found.map_or("unknown".into(), |commit| commit.trim().escape_debug().to_string())
 }
 
 /// The time in UTC, as `2026-11-21T10:24:19Z`.

@@ -188,7 +188,8 @@ fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
         budget: matches.get_one("budget").copied().unwrap_or(Duration::from_secs(2)),
         back_to_back: true,
         seed: common.seed,
-        command: command_line(std::env::args()),
+        // The name of a file may be any bytes.
+        command: command_line(std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())),
     })
 }
 

@@ -194,7 +194,7 @@ pub fn command() -> Command {
         true => arg.allow_negative_numbers(true),
         false => arg,
     };
-    top.mut_subcommands(|command| command.mut_args(takes_negative))
+    top.mut_args(takes_negative).mut_subcommands(|command| command.mut_args(takes_negative))
 }
 
 /// The options that every command takes.

@@ -31,6 +31,7 @@ pub(super) fn command() -> Command {
             .value_name("LIST")
             .help("The elements, as 9,5,8,4")
             .value_delimiter(',')
+            .allow_hyphen_values(true)
             .value_parser(value_parser!(u32)),
         Arg::new("block")
             .long("block")
