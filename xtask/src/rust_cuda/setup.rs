@@ -376,4 +376,11 @@ mod tests {
         assert!(refused.contains(abc) && refused.contains(SHA_256), "{refused}");
         assert_eq!(why(&format!("{named} --llvm-sha256 {abc}")), Ok(()));
     }
+
+    #[test]
+    fn the_container_unpacks_no_other_archive() {
+        let container = include_str!("../../../containers/rust-cuda.Containerfile");
+        let check = format!("echo \"{SHA_256}  {SOURCE}\" \\\n    | sha256sum --check && tar");
+        assert!(container.contains(&check), "{check}");
+    }
 }
