@@ -136,6 +136,13 @@ fn reason(name: &str, error: &libloading::Error) -> String {
 mod tests {
     use super::*;
 
+    /// Cargo then refuses a program with two versions, and not the linker.
+    #[test]
+    fn a_program_has_one_of_this_package() {
+        let manifest = include_str!("../Cargo.toml");
+        assert!(manifest.lines().any(|line| line == "links = \"cuda-driver\""), "{manifest}");
+    }
+
     unsafe extern "C" {
         fn cuDeviceGetCount(count: *mut i32) -> u32;
     }
