@@ -478,13 +478,13 @@ fn names_of_files_need_not_be_text() {
     assert!(saved["command"].as_str().unwrap().ends_with(" --save 'new\u{fffd}.json'"), "{saved}");
 }
 
-/// It is opened once: its reader takes the first end for the only one.
+/// It is opened once: its reader takes the first end for the only one. The check takes long enough for it to be seen.
 #[test]
 fn a_page_goes_through_a_named_pipe() {
     let folder = TempDir::new().unwrap();
     let (pipe, page) = (path(&folder, "pipe"), path(&folder, "page.html"));
-    let line = format!("mkfifo {pipe}; cat {pipe} >{page} & timeout 60 \"$0\" \"$@\"; echo $?; wait");
-    let ended = shell(&line, &["trace", "bubble", "--n", "4", "--html", &pipe]);
+    let line = format!("mkfifo {pipe}; cat {pipe} >{page} & timeout 20 \"$0\" \"$@\"; echo $?; wait");
+    let ended = shell(&line, &["trace", "bubble", "--n", "16", "--check=64", "--html", &pipe]);
     assert!(text(&ended.stdout).ends_with("\n0\n"), "{ended:?}");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
