@@ -149,8 +149,16 @@ fn slices_of_slices_and_both_halves() {
     high.slice_mut(..2).copy_from_slice(&[7, 8]).unwrap();
     let want: Vec<u16> = (50..100).chain([7, 8]).chain(52..100).collect();
     assert_eq!(vec.to_vec().unwrap(), want);
-    for (first, end) in [(3, 2), (0, 101), (101, 101)] {
-        let refused = catch_unwind(std::panic::AssertUnwindSafe(|| vec.slice(first..end).len()));
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let most = usize::MAX;
+    for places in [
+        (Included(3), Excluded(2)),
+        (Included(0), Excluded(101)),
+        (Included(101), Excluded(101)),
+        (Included(0), Included(most)),
+        (Excluded(most), Unbounded),
+    ] {
+        let refused = catch_unwind(std::panic::AssertUnwindSafe(|| vec.slice(places).len()));
         assert!(refused.unwrap_err().downcast_ref::<String>().unwrap().contains("of a vector of 100"));
     }
 }
@@ -210,6 +218,8 @@ fn copies_that_do_not_fit_are_refused() {
     refused(vec.copy_to_slice(&mut [0; 4]), "not copied from or to 4");
     refused(vec.start_copy_from(PinnedVec::zeros(&engine, 2).unwrap()).map(drop), "not copied from or to 2");
     refused(vec.start_copy_to(PinnedVec::zeros(&engine, 4).unwrap()).map(drop), "not copied from or to 4");
+    let error = PinnedVec::<u64>::zeros(&other, usize::MAX).map(drop).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     let elsewhere = DeviceVec::from_slice(&other, &[4u32, 5, 6]).unwrap();
     refused(vec.copy_from(&elsewhere), "one engine");
     refused(vec.copy_from(&elsewhere.slice(1..)), "not copied from or to 2");

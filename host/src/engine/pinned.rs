@@ -3,6 +3,7 @@
 use super::buffer::{bytes_of, bytes_of_mut};
 use super::cuda::PageLocked;
 use super::{Backend, Buffer, Engine, Mark, What};
+use crate::data::memory_check;
 use crate::error::Result;
 use simt::Scalar;
 use std::fmt;
@@ -24,11 +25,14 @@ impl<T: Scalar> PinnedVec<T> {
     ///
     /// # Errors
     /// [`Error::Cuda`](crate::Error::Cuda) if the host has less memory that can be locked, or if a kernel launched
-    /// before failed.
+    /// before failed; [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the simulator.
     pub fn zeros(engine: &Engine, len: usize) -> Result<Self> {
         Ok(Self(match &engine.0.backend {
             Backend::Cuda(cuda) => Memory::Locked(cuda.lock_pages(len.saturating_mul(size_of::<T>()))?),
-            Backend::Simulator(_) => Memory::Ordinary(vec![T::default(); len]),
+            Backend::Simulator(_) => {
+                memory_check(&format!("elements of {} bytes", size_of::<T>()), len as u64, size_of::<T>())?;
+                Memory::Ordinary(vec![T::default(); len])
+            }
         }))
     }
 

@@ -81,13 +81,17 @@ impl<T: Scalar> DeviceVec<T> {
     }
 
     fn part(&self, places: impl RangeBounds<usize>) -> Self {
+        let behind = |place: usize| match place.checked_add(1) {
+            Some(next) => next,
+            None => panic!("places behind {place} of a vector of {} elements", self.len),
+        };
         let first = match places.start_bound() {
             Bound::Included(&first) => first,
-            Bound::Excluded(&before) => before + 1,
+            Bound::Excluded(&before) => behind(before),
             Bound::Unbounded => 0,
         };
         let end = match places.end_bound() {
-            Bound::Included(&last) => last + 1,
+            Bound::Included(&last) => behind(last),
             Bound::Excluded(&end) => end,
             Bound::Unbounded => self.len,
         };
