@@ -406,6 +406,7 @@ fn what_does_not_go_together_is_refused() {
     refused(vec.histogram(&[1.0]).map(drop), "0 bins");
     refused(vec.histogram_even(0, 0.0..1.0).map(drop), "0 bins");
     refused(vec.histogram_even(MAX_BINS + 1, 0.0..1.0).map(drop), "4097 bins");
+    refused(vec.histogram_even(5000, 0.0..1.0).map(drop), "5000 bins");
     refused(vec.histogram(&[1.0, 2.0, 0.5]).map(drop), "edges 2.0 and 0.5 do not ascend");
     refused(vec.histogram(&[f32::NAN, f32::NAN]).map(drop), "do not ascend");
     refused(vec.histogram_even(4, 1.0..0.0).map(drop), "from 1.0 to 0.0 cannot be divided");
