@@ -5,7 +5,7 @@ use simt::mbarrier::{self, Mbarrier};
 use simt::mma::Tf32;
 use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
 use simt::warpgroup::{self, KMajor, MORE, ROW, Sums, Tile};
-use simt::{Geometry, Global, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
+use simt::{Geometry, Global, async_copy, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
 
 shared!(TILE: [u32; 256]);
 
@@ -589,6 +589,30 @@ fn half_a_tile_is_written_when_products_have_read_it() {
     let report = found(1);
     assert_eq!(report.kinds(), [Kind::SharedRace], "{report}");
     assert_eq!(report.findings[0].first.as_ref().expect("the product").what, "reads by a product that it began");
+}
+
+/// Starts a copy of an element, or of a zero, and may wait for it.
+#[kernel]
+fn copies_at_the_end(input: Global<u32>, output: Global<u32>, inside: u32, waits: u32) {
+    let t = thread::thread_idx_x();
+    async_copy::element(TILE::view(), t, input, t, inside == 1);
+    async_copy::commit();
+    if waits == 1 {
+        async_copy::wait::<0>();
+    }
+    output.set(t, t);
+}
+
+/// A copy that reads nothing writes zeros all the same, perhaps to another block's shared memory.
+#[test]
+fn no_copy_is_in_flight_when_a_block_ends() {
+    for inside in [1, 0] {
+        let found = |waits: u32| {
+            kinds(|gpu, a, b| _ = gpu.launch(copies_at_the_end, Geometry::linear(1, 32), (a, b, inside, waits)))
+        };
+        assert_eq!(found(0), [Kind::CopyInFlight], "{inside}");
+        assert_eq!(found(1), [], "{inside}");
+    }
 }
 
 /// Thread 0 waits for a flag that the last thread raises behind the barrier at which it waits for thread 0.

@@ -800,9 +800,7 @@ impl Session {
         self.issuers.insert(engine, me);
         let copies = block.engines.copies.entry(thread as u32).or_default();
         let time = self.launch.base + copies.closed + 1;
-        if there > 0 {
-            copies.start(site);
-        }
+        copies.start(site);
         self.top = self.top.max(time + 1);
         for (at, word) in (0..).step_by(4).zip(words.chunks(1)) {
             // Of a word that is not all there its bytes.
