@@ -13,8 +13,8 @@ use std::{env, fs};
 /// with those that Hopper alone has.
 pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90", "sm_90a"];
 
-/// The architectures of a release build: PTX for every GPU since Ampere, and for Hopper. Blackwell runs the former; PTX
-/// with Hopper's portable instructions, which it could run, would take a release build another minute.
+/// The architectures of a release build on a machine without a GPU: PTX for every GPU since Ampere, and for Hopper.
+/// Blackwell runs the former; PTX with Hopper's portable instructions, which it could run, would take another minute.
 pub const RELEASE_ARCHES: &[&str] = &["sm_80", "sm_90a"];
 
 /// The environment variable that names the architectures to compile for, separated by commas, or `none`.
@@ -40,10 +40,10 @@ enum Form {
 /// pub static PTX_MISSING: &str = …;        // why there is none; empty if there is
 /// ```
 ///
-/// A release build has PTX for [`RELEASE_ARCHES`]. A debug build has PTX for the GPUs of this machine, as `nvidia-smi`
-/// names them, and none if there are none: tests on the simulator then do not wait for it. `RUNGS_ARCHES` decides in
-/// both cases: `RUNGS_ARCHES=sm_90a`, or `RUNGS_ARCHES=none`. With `RUNGS_LINE_INFO=1` the PTX names the lines of the
-/// source, for profilers.
+/// There is PTX for the GPUs of the machine that builds, as `nvidia-smi` names them. Without a GPU, a release build has
+/// PTX for [`RELEASE_ARCHES`], and a debug build none: tests on the simulator then do not wait for it. `RUNGS_ARCHES`
+/// decides in all cases: `RUNGS_ARCHES=sm_90a`, or `RUNGS_ARCHES=none`. With `RUNGS_LINE_INFO=1` the PTX names the
+/// lines of the source, for profilers.
 ///
 /// `kernels` is the folder of the package with the kernels, or its Cargo.toml; a relative path counts from the folder
 /// of the package whose build script calls. It may be that package itself: its build script does nothing when the
@@ -93,14 +93,15 @@ fn chosen(asked: Option<&str>, release: bool, gpus: fn() -> Vec<String>) -> Resu
     Ok(match asked {
         Some("none") => Err(format!("{ARCHES_VARIABLE}=none")),
         Some(names) => Ok(parsed(&names.split(',').collect::<Vec<_>>()).context(ARCHES_VARIABLE)?),
-        None if release => Ok(parsed(RELEASE_ARCHES)?),
         None => {
-            let mut gpus = gpus();
-            gpus.sort();
-            gpus.dedup();
-            let none = "a debug build has PTX for the GPUs of the machine that builds it, and it has none; build with \
-                        --release, or set RUNGS_ARCHES=sm_90a, for example";
-            if gpus.is_empty() { Err(none.into()) } else { Ok(parsed(&gpus.iter().map(|a| &**a).collect::<Vec<_>>())?) }
+            let at_hand: BTreeSet<_> = gpus().into_iter().collect();
+            match at_hand.iter().map(|arch| &**arch).collect::<Vec<_>>()[..] {
+                [] if release => Ok(parsed(RELEASE_ARCHES)?),
+                [] => Err("a debug build has PTX for the GPUs of the machine that builds it, and it has none; build \
+                           with --release, or set RUNGS_ARCHES=sm_90a, for example"
+                    .into()),
+                ref gpus => Ok(parsed(gpus)?),
+            }
         }
     })
 }
@@ -287,7 +288,7 @@ mod tests {
             arches.map(|arches| arches.iter().map(Arch::to_string).collect::<Vec<_>>().join(","))
         };
         assert_eq!(names(None, true, none).unwrap(), RELEASE_ARCHES.join(","));
-        assert_eq!(names(None, false, two).unwrap(), "sm_80,sm_90a");
+        assert_eq!([true, false].map(|release| names(None, release, two).unwrap()), ["sm_80,sm_90a"; 2]);
         assert!(names(None, false, none).unwrap_err().contains("--release"));
         assert_eq!(names(Some("sm_90a, sm_80"), false, none).unwrap(), "sm_90a,sm_80");
         assert_eq!(names(Some("none"), true, two).unwrap_err(), "RUNGS_ARCHES=none");
