@@ -14,13 +14,9 @@ pub const SORT_THREADS: u32 = 384;
 const FULL_ROWS: u32 = 10;
 
 /// Keys are given up as skewed if this many of 32 neighbours share a word of counters, or if they are not in order
-/// after the second round.
+/// after the second round. Those that are not given up are merged once a round leaves more than half of the threads
+/// whose keys it found out of order.
 const SKEWED: u32 = 12;
-
-/// Keys that are not given up are merged after this number of rounds, or after the second one if more than one in so
-/// many threads has keys that are not in order.
-const ROUNDS: u32 = 6;
-const UNSORTED: u32 = 3;
 
 /// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
 pub const SAMPLED_WARP: u32 = 3;
@@ -252,7 +248,7 @@ fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, cons
 
     // The keys are nearly sorted: only keys that share a counter may be out of order, and those are neighbours. Sort
     // runs of 12, then merge across the seams, until all keys are in order.
-    let mut round = 0;
+    let mut unsorted_before = None;
     loop {
         sort_own::<W>(own_slots, &mut keys);
         thread::sync_threads(); // all runs are sorted before the lower half of the next one is read
@@ -278,8 +274,7 @@ fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, cons
         if unsorted == 0 {
             return Outcome::Sorted;
         }
-        round += 1;
-        if !SAME && (round == ROUNDS || round > 1 && unsorted > THREADS / UNSORTED) {
+        if !SAME && unsorted_before.is_some_and(|before| 2 * unsorted > before) {
             if WHOLE {
                 return Outcome::InOutput;
             }
@@ -293,7 +288,7 @@ fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, cons
             });
             return Outcome::Sorted;
         }
-        if SAME && round > 1 {
+        if SAME && unsorted_before.is_some() {
             // Not mapped back: the keys are not in their final order.
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
                 let i = i as u32 * THREADS;
@@ -301,6 +296,7 @@ fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, cons
             });
             return Outcome::InOutput;
         }
+        unsorted_before = Some(unsorted);
     }
 }
 
