@@ -81,6 +81,8 @@ pub struct Ptx {
     pub text: String,
     /// The compiler's warnings, empty if it had none.
     pub warnings: String,
+    /// The files that it was made of.
+    pub sources: BTreeSet<PathBuf>,
 }
 
 /// The reason why there is no PTX.
@@ -112,8 +114,8 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     let (name, folder) = (options.name(), options.folder());
     let assembly = folder.join(assembly_name(toolchain, options));
     let kept = assembly.with_extension(if options.lines { "lines.ptx" } else { "ptx" });
-    if let (true, Ok(text)) = (is_fresh(&kept), fs::read_to_string(&kept)) {
-        return Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new() });
+    if let (Some(sources), Ok(text)) = (if_fresh(&kept), fs::read_to_string(&kept)) {
+        return Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new(), sources });
     }
     let output = cargo(toolchain, options, &folder, &assembly)
         .output()
@@ -137,11 +139,10 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     let text = if options.lines { ptx::with_lines(&text) } else { plain };
     let text = ptx::finish(&text, &options.arch, &toolchain.to_string())
         .map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
+    let sources = sources(options);
     // The text first: the list of sources says that it is there.
-    fs::write(&kept, &text)
-        .and_then(|()| fs::write(list_of(&kept), fingerprints(&sources(options))))
-        .map_err(failed)?;
-    Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
+    fs::write(&kept, &text).and_then(|()| fs::write(list_of(&kept), fingerprints(&sources))).map_err(failed)?;
+    Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said, sources })
 }
 
 /// The file, next to finished PTX, that lists the sources that it was made of, each with the hash of its content.
@@ -152,12 +153,12 @@ fn list_of(ptx: &Path) -> PathBuf {
     ptx.with_extension("sources")
 }
 
-/// Whether all sources of finished PTX are as they were when it was made.
-fn is_fresh(ptx: &Path) -> bool {
-    let Ok(list) = fs::read_to_string(list_of(ptx)) else { return false };
+/// The sources of finished PTX, if all are as they were when it was made.
+fn if_fresh(ptx: &Path) -> Option<BTreeSet<PathBuf>> {
+    let list = fs::read_to_string(list_of(ptx)).ok()?;
     let sources: BTreeSet<_> =
         list.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path.into()).collect();
-    !sources.is_empty() && fingerprints(&sources) == list
+    (!sources.is_empty() && fingerprints(&sources) == list).then_some(sources)
 }
 
 /// A line for each file: the hash of its content, and its path.
@@ -171,9 +172,10 @@ fn fingerprints(sources: &BTreeSet<PathBuf>) -> String {
     sources.iter().map(line).collect()
 }
 
-/// The files that a package's PTX was made of, by cargo's list of the last build: sources, the manifests of the
-/// packages that they are in, and what decides on versions and profiles.
-pub(crate) fn sources(options: &Options) -> BTreeSet<PathBuf> {
+/// The files that a package's PTX was made of, by the list that cargo has just written: sources, the manifests of the
+/// packages that they are in, and what decides on versions and profiles. Cargo's next list for a package of the same
+/// name, from another folder, takes the place of this one.
+fn sources(options: &Options) -> BTreeSet<PathBuf> {
     let listed = fs::read_to_string(options.dep_info()).map(|text| named(&text)).unwrap_or_default();
     let above = |source: &PathBuf| source.ancestors().map(|f| f.join("Cargo.toml")).find(|path| path.is_file());
     let manifests: Vec<_> = listed.iter().filter_map(above).collect();
@@ -240,7 +242,8 @@ pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, Bui
             ptx::join(parts.iter().map(|part| &*part.text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
         let warnings: BTreeSet<_> = parts.iter().map(|part| &*part.warnings).filter(|said| !said.is_empty()).collect();
         let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
-        Ok(Ptx { name: name.clone(), arch: parts[0].arch.clone(), text, warnings })
+        let (arch, sources) = (parts[0].arch.clone(), parts.into_iter().flat_map(|part| part.sources).collect());
+        Ok(Ptx { name: name.clone(), arch, text, warnings, sources })
     };
     thread::scope(|scope| {
         let running: Vec<_> = names.iter().map(|name| scope.spawn(|| of_one(name))).collect();
@@ -334,18 +337,18 @@ mod tests {
     fn ptx_is_stale_if_a_source_changes_or_goes() {
         let folder = tempfile::tempdir().unwrap();
         let (source, ptx) = (folder.path().join("a.rs"), folder.path().join("a.ptx"));
-        assert!(!is_fresh(&ptx), "there is no list");
+        assert!(if_fresh(&ptx).is_none(), "there is no list");
         fs::write(&source, "one").unwrap();
         fs::write(list_of(&ptx), fingerprints(&BTreeSet::from([source.clone()]))).unwrap();
-        assert!(is_fresh(&ptx));
+        assert_eq!(if_fresh(&ptx), Some(BTreeSet::from([source.clone()])));
         fs::write(&source, "two").unwrap();
-        assert!(!is_fresh(&ptx));
+        assert!(if_fresh(&ptx).is_none());
         fs::write(&source, "one").unwrap();
-        assert!(is_fresh(&ptx), "the content counts, not the time");
+        assert!(if_fresh(&ptx).is_some(), "the content counts, not the time");
         fs::remove_file(&source).unwrap();
-        assert!(!is_fresh(&ptx));
+        assert!(if_fresh(&ptx).is_none());
         fs::write(&source, "").unwrap();
-        assert!(!is_fresh(&ptx), "an empty file is not a missing one");
+        assert!(if_fresh(&ptx).is_none(), "an empty file is not a missing one");
     }
 
     #[test]

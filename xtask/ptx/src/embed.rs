@@ -1,6 +1,6 @@
 //! PTX inside a program, put there by its build script.
 
-use crate::build::{TARGET, sources};
+use crate::build::TARGET;
 use crate::packed::pack;
 use crate::{Arch, BuildError, Options, Package, Ptx, Toolchain, build_all, ptx};
 use anyhow::{Context, Result, ensure};
@@ -210,7 +210,6 @@ fn from_source(packages: &[Package], arches: &[Arch], target_dir: &Path) -> Resu
         packages.iter().map(of).collect()
     };
     let all: Vec<_> = arches.iter().flat_map(options).collect();
-    all.iter().flat_map(sources).collect::<BTreeSet<_>>().iter().for_each(|path| rerun_if_changed(path));
     let Some(package) = packages.first() else { return Ok(Embedded::without("there is no package of kernels")) };
     let toolchain = match Toolchain::find(package.folder()) {
         Ok(toolchain) => toolchain,
@@ -224,8 +223,8 @@ fn from_source(packages: &[Package], arches: &[Arch], target_dir: &Path) -> Resu
     };
     match build_all(&toolchain, &all) {
         Ok(built) => {
-            // Known only now, if it was the first build.
-            all.iter().flat_map(sources).collect::<BTreeSet<_>>().iter().for_each(|path| rerun_if_changed(path));
+            let sources: BTreeSet<_> = built.iter().flat_map(|ptx| &ptx.sources).collect();
+            sources.into_iter().for_each(|path| rerun_if_changed(path));
             let ptx = built.into_iter().map(|Ptx { name, text, .. }| (name, text)).collect();
             Ok(Embedded { ptx, toolchain: toolchain.to_string(), missing: String::new() })
         }
