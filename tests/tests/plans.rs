@@ -3,7 +3,7 @@
 //! | trial | what it runs |
 //! | --- | --- |
 //! | `sizes` | every plan at sizes around warps, blocks and tiles |
-//! | `many-runs` | a plan a hundred times, all plans on one scratch memory, which nobody clears |
+//! | `many-runs` | a plan a hundred times (on the simulator 25), all plans on one scratch memory, which nobody clears |
 //! | `two-streams` | two plans at once, each on its own stream; on the simulator two threads |
 //! | `refusals` | memory that is too small, misplaced or used twice, which no run may touch |
 //! | `adopted` | a context, a stream and memory that cust made; a GPU alone |
@@ -27,6 +27,7 @@ use rungs::engine::{Buffer, DeviceChoice, Engine};
 use rungs::plan::{Histogram, Plan, SCRATCH_ALIGN, SORT_ALIGN, Sort, TopK};
 use rungs_kernels::histogram::MAX_BINS;
 use std::ffi::c_void;
+use std::fmt::{self, Display, Formatter};
 use std::ptr;
 
 /// Around warps and blocks, and primes.
@@ -45,18 +46,48 @@ fn main() {
     if let Some(why) = &missing {
         eprintln!("tests on a GPU are ignored: {why}");
     }
-    type Test = (&'static str, fn(DeviceChoice) -> Result<(), Failed>);
-    let both: [Test; 4] =
-        [("sizes", sizes), ("many-runs", many_runs), ("two-streams", two_streams), ("refusals", refusals)];
-    let gpu: [Test; 2] = [("adopted", adopted), ("captured", captured)];
+    type Test = (&'static str, usize, fn(DeviceChoice, Share) -> Result<(), Failed>);
+    let both: [Test; 4] = [
+        ("sizes", SHARES, sizes),
+        ("many-runs", SHARES, many_runs),
+        ("two-streams", 1, two_streams),
+        ("refusals", 1, refusals),
+    ];
+    let gpu: [Test; 2] = [("adopted", 1, adopted), ("captured", SHARES, captured)];
     let on = |name: &str, choice| {
         let all = both.iter().chain(if choice == DeviceChoice::Simulator { &[][..] } else { &gpu });
-        all.map(|&(test, run)| Trial::test(format!("{name}::{test}"), move || run(choice))).collect::<Vec<_>>()
+        let shares = all.flat_map(|&(test, of, run)| (0..of).map(move |number| (test, Share { number, of }, run)));
+        let trial = |(test, share, run): (_, Share, fn(_, _) -> _)| {
+            Trial::test(format!("{name}::{test}{share}"), move || run(choice, share))
+        };
+        shares.map(trial).collect::<Vec<_>>()
     };
     let mut trials = on("simulator", DeviceChoice::Simulator);
     let on_gpu = on("gpu", DeviceChoice::Cuda(0)).into_iter();
     trials.extend(on_gpu.map(|trial| trial.with_ignored_flag(missing.is_some())));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The number of trials that share the jobs of a long test, so that they run at once: the oracles take most of the time.
+const SHARES: usize = 8;
+
+/// Every `of`-th job, from `number` on.
+#[derive(Clone, Copy)]
+struct Share {
+    number: usize,
+    of: usize,
+}
+
+impl Share {
+    fn jobs(self, engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
+        Ok(jobs(engine, n)?.into_iter().skip(self.number).step_by(self.of).collect())
+    }
+}
+
+impl Display for Share {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        if self.of > 1 { write!(f, "-{}-of-{}", self.number + 1, self.of) } else { Ok(()) }
+    }
 }
 
 /// Bytes between two guards.
@@ -156,13 +187,13 @@ impl Lane {
     }
 }
 
-fn sizes(choice: DeviceChoice) -> Result<(), Failed> {
+fn sizes(choice: DeviceChoice, share: Share) -> Result<(), Failed> {
     let engine = Engine::open(choice)?;
     let lane = Lane::new(&engine)?;
     let around = TILES.iter().flat_map(|&tile| [tile - 1, tile, tile + 1]);
     let large = LARGE.into_iter().take(if engine.is_simulator() { 0 } else { LARGE.len() });
     for n in SIZES.into_iter().chain(around).chain(large) {
-        for (seed, job) in jobs(&engine, n)?.iter().enumerate() {
+        for (seed, job) in share.jobs(&engine, n)?.iter().enumerate() {
             let (mut place, scratch) = (Place::new(&engine, job)?, Guarded::new(&engine, job.scratch_bytes)?);
             place.fill(seed as u64)?;
             place.run(lane.handle(), &scratch)?;
@@ -175,15 +206,15 @@ fn sizes(choice: DeviceChoice) -> Result<(), Failed> {
 }
 
 /// The scratch memory is what the run before left, of this plan or of another.
-fn many_runs(choice: DeviceChoice) -> Result<(), Failed> {
-    const RUNS: u64 = 100;
+fn many_runs(choice: DeviceChoice, share: Share) -> Result<(), Failed> {
     let engine = Engine::open(choice)?;
+    let runs = if engine.is_simulator() { 25 } else { 100 };
     let lane = Lane::new(&engine)?;
-    let jobs = jobs(&engine, if engine.is_simulator() { 331 } else { 300_007 })?;
+    let jobs = share.jobs(&engine, if engine.is_simulator() { 331 } else { 300_007 })?;
     let most = jobs.iter().map(|job| job.scratch_bytes).max().unwrap_or(0);
     let scratch = Guarded::new(&engine, most)?;
     let mut places = jobs.iter().map(|job| Place::new(&engine, job)).collect::<Result<Vec<_>, _>>()?;
-    for seed in 0..RUNS {
+    for seed in 0..runs {
         for place in &mut places {
             place.fill(seed)?;
             place.run(lane.handle(), &scratch)?;
@@ -195,16 +226,16 @@ fn many_runs(choice: DeviceChoice) -> Result<(), Failed> {
     Ok(())
 }
 
-fn two_streams(choice: DeviceChoice) -> Result<(), Failed> {
+fn two_streams(choice: DeviceChoice, share: Share) -> Result<(), Failed> {
     if choice != DeviceChoice::Simulator {
         let engine = Engine::open(choice)?;
-        return at_once(&engine, &[Lane::new(&engine)?, Lane::new(&engine)?], 200_003);
+        return at_once(&engine, &[Lane::new(&engine)?, Lane::new(&engine)?], 200_003, share);
     }
     // A launch on the simulator has ended when it returns, so runs at once need a thread each.
     std::thread::scope(|scope| {
         let run = || {
             let engine = Engine::simulator();
-            at_once(&engine, &[Lane::new(&engine)?], 1009)
+            at_once(&engine, &[Lane::new(&engine)?], 1009, share)
         };
         let threads = [scope.spawn(run), scope.spawn(run)];
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".into())))
@@ -212,8 +243,8 @@ fn two_streams(choice: DeviceChoice) -> Result<(), Failed> {
 }
 
 /// The lanes take turns, each with its own arrays and scratch memory; nothing waits between the runs.
-fn at_once(engine: &Engine, lanes: &[Lane], n: usize) -> Result<(), Failed> {
-    for job in jobs(engine, n)? {
+fn at_once(engine: &Engine, lanes: &[Lane], n: usize, share: Share) -> Result<(), Failed> {
+    for job in share.jobs(engine, n)? {
         let mut places = vec![];
         for lane in 0..lanes.len() {
             let mut place = Place::new(engine, &job)?;
@@ -233,10 +264,10 @@ fn at_once(engine: &Engine, lanes: &[Lane], n: usize) -> Result<(), Failed> {
 }
 
 /// A refused run changes nothing.
-fn refusals(choice: DeviceChoice) -> Result<(), Failed> {
+fn refusals(choice: DeviceChoice, share: Share) -> Result<(), Failed> {
     let engine = Engine::open(choice)?;
     let lane = Lane::new(&engine)?;
-    for job in jobs(&engine, 1000)? {
+    for job in share.jobs(&engine, 1000)? {
         let (mut place, scratch) = (Place::new(&engine, &job)?, Guarded::new(&engine, job.scratch_bytes)?);
         place.fill(1)?;
         let addresses: Vec<_> = place.arrays.iter().map(Guarded::address).collect();
@@ -313,7 +344,7 @@ fn told<T>(what: &str, result: cust::error::CudaResult<T>) -> Result<T, Failed> 
 
 /// A context that is not the primary one. The thread has another one while the engine works, and both crates' objects
 /// live on after the engine.
-fn adopted(_: DeviceChoice) -> Result<(), Failed> {
+fn adopted(_: DeviceChoice, _: Share) -> Result<(), Failed> {
     use cust::context::ContextHandle;
     told("starting cust", cust::init(cust::CudaFlags::empty()))?;
     let device = told("opening device 0", cust::device::Device::get_device(0))?;
@@ -393,17 +424,16 @@ impl Drop for Graph {
     }
 }
 
-fn captured(choice: DeviceChoice) -> Result<(), Failed> {
+fn captured(choice: DeviceChoice, share: Share) -> Result<(), Failed> {
     let engine = Engine::open(choice)?;
     let lane = Lane::new(&engine)?;
     let stream = lane.0.as_ref().expect("a GPU has streams");
     for n in [0, 1, 33, 8193, 100_003, (1 << 20) + 7, (1 << 22) + 1] {
-        for job in jobs(&engine, n)? {
+        for job in share.jobs(&engine, n)? {
             let (mut place, scratch) = (Place::new(&engine, &job)?, Guarded::new(&engine, job.scratch_bytes)?);
             place.fill(0)?;
             let captured = Graph::capture(stream, || place.run(lane.handle(), &scratch));
             let graph = captured.map_err(|e| format!("{}: {}", job.what, e.message().unwrap_or("")))?;
-            // The host's oracles take most of the time.
             let times = if n < 1 << 20 { 3 } else { 1 };
             for seed in 1..=times {
                 place.fill(seed)?;
