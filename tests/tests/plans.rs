@@ -68,7 +68,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// The number of trials that share the jobs of a long test, so that they run at once: the oracles take most of the time.
+/// The number of trials that share the jobs of a long test, so that they run at once: oracles take most of it.
 const SHARES: usize = 8;
 
 /// Every `of`-th job, from `number` on.

@@ -10,7 +10,6 @@ use crate::{project, shell};
 use anyhow::{Context, Result};
 use rungs_ptx::Arch;
 use rungs_ptx::rust_cuda::{Llvm, NIGHTLY, RustCuda};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -177,7 +176,7 @@ mod inside {
         let text = fs::read_to_string(&raw).with_context(|| format!("{} cannot be read", raw.display()))?;
         let text =
             ptx::finish(&text, &options.arch, COMPILER).with_context(|| format!("PTX of rust-cuda for {name}"))?;
-        Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new(), sources: BTreeSet::new() })
+        Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new(), sources: Default::default() })
     }
 }
 
