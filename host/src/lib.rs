@@ -16,7 +16,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`engine`] | where kernels run: a GPU through CUDA, or the simulator |
-//! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
+//! | [`mod@vec`] | vectors on an engine with sort, reduce, scan, transform |
 //! | [`matrix`] | matrices on an engine, batches of them, and their products |
 //! | [`plan`] | the same algorithms on a stream and in memory of the caller's, and in graphs |
 //! | [`data`] | elements: types, order, generators |

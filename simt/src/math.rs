@@ -30,7 +30,7 @@ pub fn to_bf16_pair(first: f32, second: f32) -> u32 {
     Backend::round_bf16_pair(first, second)
 }
 
-/// The nearest [`f16`], of two the one with an even last bit; infinite from 65520 on.
+/// The nearest [`f16`](struct@f16), of two the one with an even last bit; infinite from 65520 on.
 #[inline(always)]
 pub fn to_f16(x: f32) -> f16 {
     f16::from_bits(Backend::round_f16(x))

@@ -7,8 +7,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type whose values a view can hold: integers and floats of 1 to 8 bytes, among them [`bf16`], [`f16`], [`F8E4M3`]
-/// and [`F8E5M2`], and a [`Pair`] of numbers of 4 bytes.
+/// A type whose values a view can hold: integers and floats of 1 to 8 bytes, among them [`bf16`],
+/// [`f16`](struct@f16), [`F8E4M3`] and [`F8E5M2`], and a [`Pair`] of numbers of 4 bytes.
 ///
 /// Every bit pattern is a value, so a view can be read as another element type ([`crate::Global::cast`]).
 pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed::Sealed + 'static {
@@ -97,7 +97,7 @@ pub enum Seen {
 }
 
 /// A type of elements that four warps multiply together, see [`crate::warpgroup`]: `f32`, of which the tensor cores see
-/// a [`Tf32`](crate::mma::Tf32), [`bf16`], [`f16`], [`F8E4M3`] and [`F8E5M2`].
+/// a [`Tf32`](crate::mma::Tf32), [`bf16`], [`f16`](struct@f16), [`F8E4M3`] and [`F8E5M2`].
 pub trait Operand: Scalar {
     /// What the tensor cores see of it.
     #[doc(hidden)]

@@ -19,7 +19,7 @@
 //! | 16·w + 8·h + g | 8·j + 2·t + e |
 //!
 //! Elements are [`bf16`], [`f16`](crate::f16) or `f32`, of which the tensor cores see what is in a
-//! [`Tf32`](crate::mma::Tf32). They truncate sums instead of rounding them; the simulator does as [`crate::mma`] says,
+//! [`Tf32`]. They truncate sums instead of rounding them; the simulator does as [`crate::mma`] says,
 //! for sixteen products at once if elements have 16 bits.
 //!
 //! Elements may also have 8 bits, [`F8E4M3`](crate::F8E4M3) or [`F8E5M2`](crate::F8E5M2), the two factors each its own

@@ -334,7 +334,7 @@ impl Engine {
     /// Copies bytes at an address of the engine's memory to the host, once everything asked before is done.
     ///
     /// # Errors
-    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
+    /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
     ///
     /// # Safety
     /// The bytes at `address`, as many as in `to`, are memory of this engine which lives.

@@ -41,8 +41,8 @@
 //! your own: see [`rungs_kernels::transform`] for its kernel. A kernel of your own takes [`DeviceVec::view`] as an
 //! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes your own order. [`select`] says
 //! what a selection of elements is, [`top_k`] in which order the largest are, [`ordered`] what a sorted vector is good
-//! for, [`histogram`] what a bin holds, [`segments`] where segments lie. [`slice`] has parts of vectors, [`moves`] the
-//! small kernels, [`operators`] operators of your own.
+//! for, [`histogram`] what a bin holds, [`segments`] where segments lie. [`mod@slice`] has parts of vectors, [`moves`]
+//! the small kernels, [`operators`] operators of your own.
 
 pub mod choice;
 mod copies;
@@ -78,7 +78,7 @@ use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Elements in the memory of an engine, at most 2³² - 1; freed when dropped. [`slice`] says how a part of them is used.
+/// Elements in the memory of an engine, at most 2³² - 1; freed when dropped. [`mod@slice`]: parts of them.
 ///
 /// **Threads.** A vector stays on the thread that made it, as its engine does; the driver itself would not mind. A
 /// launch refuses views of freed memory, and only because no other thread can free what the engine's thread holds does

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Bytes of stack per thread. Kernels need a few hundred; pages that are not touched cost nothing.
 pub(super) const STACK: usize = 128 << 10;
 
-/// Stacks begin at so many different places of a page, so far apart. If all began at the same place, the few lines that
-/// each thread uses would share a few sets of the processor's cache, which have room for a dozen threads.
+/// Stacks begin at [`PLACES`] different places of a page, [`APART`] bytes apart. If all began at the same place, the
+/// lines that threads use would share a few sets of the processor's cache, which have room for a dozen threads.
 const PLACES: usize = 32;
 const APART: usize = 128;
 

@@ -2,8 +2,8 @@
 //!
 //! A compiler that unrolls a loop leaves more of them. Such differences are listed in `known.rs`, each with its reason.
 //! Both compilers must also leave equally many of the instructions at which threads of a warp or a block meet on
-//! different [arms](arms::arms) of branches; unrolling does not change that. Where the list says that they may differ,
-//! all threads of a block must take the same arm: the branch is by a value that is [the same](uniform) for them.
+//! different arms of branches; unrolling does not change that. Where the list says that they may differ,
+//! all threads of a block must take the same arm: the branch is by a value that is the same for them.
 
 mod arms;
 mod known;
