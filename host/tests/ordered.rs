@@ -172,7 +172,7 @@ fn check_small_keys<T: SortKey<Word: SortWord<Wide = u32>>>(word: fn(T) -> u16) 
         let words = |vec: &DeviceVec<T>| -> Vec<u16> { vec.to_vec().unwrap().into_iter().map(word).collect() };
         let mut vec = DeviceVec::from_slice(&engine, &keys).unwrap();
         check_small_pairs(&vec, word);
-        // None, some, so many that the sampled filter gives way, all.
+        // None, some, half, for which the sampled filter gives way, all.
         for k in [0, 1.min(n), n / 16, n / 2, n] {
             let what = format!("{k} of {n} keys of {} bytes", size_of::<T>());
             let largest: Vec<u16> = want.iter().rev().take(k).copied().collect();

@@ -3,7 +3,7 @@
 //! | trial | what it runs |
 //! | --- | --- |
 //! | `sizes` | every plan at sizes around warps, blocks and tiles |
-//! | `many-runs` | a plan a hundred times (on the simulator 25), all plans on one scratch memory, which nobody clears |
+//! | `many-runs` | a plan a hundred times, all plans on one scratch memory, which nobody clears |
 //! | `two-streams` | two plans at once, each on its own stream; on the simulator two threads |
 //! | `refusals` | memory that is too small, misplaced or used twice, which no run may touch |
 //! | `adopted` | a context, a stream and memory that cust made; a GPU alone |
@@ -68,7 +68,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// The number of trials that share the jobs of a long test, so that they run at once: oracles take most of it.
+/// The number of trials that share the jobs of a long test and run at once; the oracles take most of its time.
 const SHARES: usize = 8;
 
 /// Every `of`-th job, from `number` on.
@@ -207,14 +207,14 @@ fn sizes(choice: DeviceChoice, share: Share) -> Result<(), Failed> {
 
 /// The scratch memory is what the run before left, of this plan or of another.
 fn many_runs(choice: DeviceChoice, share: Share) -> Result<(), Failed> {
+    const RUNS: u64 = 100;
     let engine = Engine::open(choice)?;
-    let runs = if engine.is_simulator() { 25 } else { 100 };
     let lane = Lane::new(&engine)?;
     let jobs = share.jobs(&engine, if engine.is_simulator() { 331 } else { 300_007 })?;
     let most = jobs.iter().map(|job| job.scratch_bytes).max().unwrap_or(0);
     let scratch = Guarded::new(&engine, most)?;
     let mut places = jobs.iter().map(|job| Place::new(&engine, job)).collect::<Result<Vec<_>, _>>()?;
-    for seed in 0..runs {
+    for seed in 0..RUNS {
         for place in &mut places {
             place.fill(seed)?;
             place.run(lane.handle(), &scratch)?;

@@ -190,8 +190,8 @@ fn inputs(report: &Report) -> Vec<Plot> {
     plots
 }
 
-/// The rungs and libraries that count operations, below what memory and arithmetic allow. Of each the largest problem,
-/// of the first report that has it.
+/// The rungs and libraries that count operations, below what memory and arithmetic allow. Each has its largest
+/// problem, of the first report that has it.
 pub fn roofline(reports: &[&Report]) -> Option<String> {
     let mut points = BTreeMap::<(&str, &str, &str), &Row>::new();
     for row in reports.iter().flat_map(|report| &report.results).filter(|row| row.kind != Kind::Twin) {
