@@ -1007,14 +1007,22 @@ fn a_persistent_product() {
         &RUNG.rung,
         "Copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before \
          that, copies in global memory of operands that are not taken as they are; scratch memory as large as both. \
-         One barrier per block; one launch, one more if an operand is copied, and one more if blocks add to C. In a \
+         One barrier per block; one launch, one more if an operand is copied, and one more if blocks have parts of \
+         tiles: each writes 4·ROWS·COLUMNS bytes of sums per part to scratch memory, and that launch reads them. In a \
          cluster two cluster barriers and one more of the multiplying warps; a block writes 4·ROWS·COLUMNS bytes of \
          sums to shared memory, and reads as many, from all. Half tiles have ROWS/2 rows, and two stages more per \
          block, each of two thirds of the bytes.",
     );
-    let of = |(m, n, k): (u32, u32, u32), blocks: u32| {
+    let part = 4 * u64::from(ROWS * COLUMNS);
+    let of = |(m, n, k): (u32, u32, u32), blocks: u32, parts: u64| {
         let mut cost = cost_of_product(&RUNG, (m, n, k));
+        if parts > 0 {
+            let sum = cost.launches.pop().unwrap();
+            assert_eq!((sum.kernel, sum.read), ("product_fp32_hopper_sum", parts * part));
+            assert_eq!(sum.written, 4 * u64::from(m * n));
+        }
         let product = cost.launches.pop().unwrap();
+        assert_eq!(product.written, if parts > 0 { parts * part } else { 4 * u64::from(m * n) });
         let cluster = blocks < MULTIPROCESSORS;
         product.has_barriers(if cluster { 3 } else { 1 });
         assert_eq!(product.named, vec![cluster as u32; blocks as usize]);
@@ -1025,15 +1033,15 @@ fn a_persistent_product() {
         assert_eq!((copies.read, copies.written), (4 * u64::from(m * k), 4 * u64::from(filled)));
         let stage = 4 * u64::from((ROWS + COLUMNS) * DEPTH);
         assert_eq!(product.blocks, blocks);
-        (product.read - u64::from(product.blocks) * stage, product.atomics, kernels)
+        assert_eq!(kernels, ["product_fp32_hopper_pack"]);
+        (product.read - u64::from(product.blocks) * stage, product.atomics)
     };
-    let [scale, pack] = ["product_fp32_hopper_scale", "product_fp32_hopper_pack"];
     let bytes = |m: u32, n: u32, k: u32| 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS)));
     let (m, n, k) = (2 * ROWS, 3 * COLUMNS, 2 * DEPTH);
-    assert_eq!(of((m, n, k), MULTIPROCESSORS), (bytes(m, n, k), 0, vec![pack]));
+    assert_eq!(of((m, n, k), MULTIPROCESSORS, 0), (bytes(m, n, k), 0));
     // A tile for two blocks of a cluster.
     let (m, n, k) = (ROWS, COLUMNS, 6 * DEPTH);
-    assert_eq!(of((m, n, k), 2), (bytes(m, n, k), 0, vec![pack]));
+    assert_eq!(of((m, n, k), 2, 0), (bytes(m, n, k), 0));
     // Half a tile for two blocks of a cluster. A is copied in tiles of so many rows.
     let (m, n, k) = (ROWS / 2, COLUMNS, 6 * DEPTH);
     let product = cost_of_product(&RUNG, (m, n, k)).launches.pop().unwrap();
@@ -1041,9 +1049,9 @@ fn a_persistent_product() {
     product.has_barriers(3);
     let stage = 4 * u64::from((ROWS / 2 + COLUMNS) * DEPTH);
     assert_eq!(product.read - 2 * 2 * stage, 4 * u64::from(k * (m + n)));
-    // A tile for three blocks: all of them add to all of C.
+    // A tile for three blocks: each has a part.
     let (m, n, k) = (ROWS, COLUMNS, 102 * DEPTH);
-    assert_eq!(of((m, n, k), MULTIPROCESSORS), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
+    assert_eq!(of((m, n, k), MULTIPROCESSORS, 3), (bytes(m, n, k), 0));
 }
 
 /// A whole tile for each SM, of those that the rung is named for.

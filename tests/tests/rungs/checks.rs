@@ -182,7 +182,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("matmul", &["tf32"], &[product(150, 140, 60)]),
     // Small tiles fill the SMs better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
-    // Whole tiles, tiles of clusters of two blocks, halves of tiles of two and of three, and tiles that blocks add to.
+    // Whole tiles, tiles of clusters of two blocks, halves of tiles of two and of three, and tiles that blocks have parts of.
     (
         "matmul",
         &["fp32-hopper"],
@@ -321,7 +321,7 @@ const LARGE: &[(&str, &[&str])] = &[
             "merge_by_less_stable_sort_large",
         ],
     ),
-    ("fp32-hopper", &["product_fp32_hopper_scale"]),
+    ("fp32-hopper", &["product_fp32_hopper_sum"]),
     ("half-hopper", &["product_half_hopper_nn_bf16"]),
     ("tensor-registers", &["product_tensor_registers_across"]),
     ("mixed", &["product_mixed", "product_mixed_middle"]),

@@ -1006,7 +1006,7 @@ fn the_way_depends_on_the_tiles() {
     assert_eq!(square(1024), [("_half_by_2", 64 * 2)], "of clusters of four not all run at once");
     assert_eq!(square(1280), [("_by_2", 50 * 2)]);
     assert_eq!(square(2048), [("", 128)]);
-    assert_eq!(square(4096), [("_scale", 512 - 2 * 132), ("", 132)]);
+    assert_eq!(square(4096), [("", 132), ("_sum", (512 - 2 * 132) * 32)]);
     // As few K steps as adding them up would take.
     assert_eq!(planned(132, [512, 512, 32], [true, false]), [("", 8)]);
     // No clusters without the SMs for one.
@@ -1084,20 +1084,30 @@ fn tiles_without_clusters() {
             }
             let launched = gpu.launched.take();
             assert!(launched.contains(&"product_fp32_hopper"), "{launched:?}");
-            assert_eq!(launched.contains(&"product_fp32_hopper_scale"), divided, "{launched:?}");
+            assert_eq!(launched.contains(&"product_fp32_hopper_sum"), divided, "{launched:?}");
         }
     }
 }
 
-/// Products that overlap, with operands by boxes or by copies: under hostile orders no access is wrong, and clusters
-/// give the same bits although the sums round.
+/// Blocks that have parts of a tile add them up to subnormal numbers, too.
 #[test]
-fn clusters_overlap_and_give_the_same_bits() {
-    for (multiprocessors, [m, n, k], transposed) in [
-        (2, [132, 36, 50], [true, false]),
-        (4, [36, 132, 50], [false, false]),
-        (5, [40, 36, 60], [false, true]),
-        (10, [40, 36, 70], [true, false]),
+fn parts_of_tiles_may_be_subnormal() {
+    let gpu = Noting { gpu: with_multiprocessors(3), launched: RefCell::default() };
+    let entry = LADDER.get("fp32-hopper").unwrap();
+    check(entry, &gpu, Case { alpha: f64::exp2(-140.0), transposed: [true, false], ..Case::new(132, 4, 1500) });
+    assert!(gpu.launched.take().contains(&"product_fp32_hopper_sum"));
+}
+
+/// Products that overlap, with operands by boxes or by copies: under hostile orders no access is wrong, and clusters
+/// and blocks that have parts of a tile give the same bits although the sums round.
+#[test]
+fn shared_tiles_overlap_and_give_the_same_bits() {
+    for (multiprocessors, [m, n, k], transposed, sums) in [
+        (2, [132, 36, 50], [true, false], 0),
+        (4, [36, 132, 50], [false, false], 0),
+        (5, [40, 36, 60], [false, true], 0),
+        (10, [40, 36, 70], [true, false], 0),
+        (3, [132, 4, 1500], [true, false], 3),
     ] {
         let mut random = Random(5);
         let mut draw =
@@ -1126,6 +1136,6 @@ fn clusters_overlap_and_give_the_same_bits() {
         });
         assert!(checked.report.is_clean(), "{multiprocessors} SMs: {}", checked.report);
         let packs = if transposed == [true, false] { 0 } else { 3 };
-        assert_eq!(checked.report.launches, 4 * (3 + packs));
+        assert_eq!(checked.report.launches, 4 * (3 + packs + sums));
     }
 }

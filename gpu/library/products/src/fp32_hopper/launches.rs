@@ -10,7 +10,7 @@ use crate::panel::Panel;
 
 /// The rung.
 pub static RUNG: Entry<Matmul> =
-    rung!("mod.rs", [product_fp32_hopper, product_fp32_hopper_by, product_fp32_hopper_pack, product_fp32_hopper_scale])
+    rung!("mod.rs", [product_fp32_hopper, product_fp32_hopper_by, product_fp32_hopper_pack, product_fp32_hopper_sum])
         .refusing(refuses)
         .run_by(&ProducerConsumer);
 
@@ -22,11 +22,12 @@ fn refuses(ask: &Ask) -> Option<String> {
 
 impl Multiplies for ProducerConsumer {
     fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
-        let mut rooms = [Room::default(), Room::default()];
+        let mut rooms = [Room::default(), Room::default(), Room::default()];
         let Sizes { m, n, k } = sizes;
         // At once, for a captured sequence may not allocate; whether an operand needs its room is known later.
         rooms[0].view(on, panel_of(ROWS, m, k, 0, 0).elements())?;
         rooms[1].view(on, panel_of(COLUMNS, n, k, 0, 0).elements())?;
+        rooms[2].view(on, parts_of(&choose(sizes, on.device().multiprocessors)))?;
         Ok(Box::new(move |on, product| {
             let shape = Shape::of(&product);
             (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &mut rooms))
@@ -40,22 +41,21 @@ fn panel_of(width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Pan
 }
 
 /// The launches for one product of a batch.
-fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &mut [Room; 2]) -> Result {
+fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &mut [Room; 3]) -> Result {
     let Shape { m, n, k, .. } = shape;
     if m == 0 || n == 0 {
         return Ok(());
     }
-    let (c, ((cluster, groups), mut work)) = (product.c.data, choose(&shape, on.device().multiprocessors));
-    if cluster == 1 && work.shared < work.tiles() {
-        let geometry = Geometry::linear(work.tiles() - work.shared, PACK);
-        // Products are added to beta·C, whatever alpha is.
-        let of_none = if k == 0 { shape } else { Shape { alpha: 0.0, ..shape } };
-        on.launch(product_fp32_hopper_scale, geometry, (c, of_none, number, work))?;
-    }
+    let [room_a, room_b, room_parts] = rooms;
+    let (c, way) = (product.c.data, choose(Sizes { m, n, k }, on.device().multiprocessors));
+    let ((cluster, groups), mut work) = way;
+    let parts = room_parts.view(on, parts_of(&way))?;
+    let sum =
+        |geometry: Geometry, work: Work| on.launch(product_fp32_hopper_sum, geometry, (parts, c, shape, number, work));
+    let to_add_up = Geometry::linear((work.tiles() - work.shared) * multiply::PACKS, MULTIPLIERS);
     if k == 0 {
-        return Ok(()); // all of C has been multiplied by beta
+        return sum(to_add_up, work);
     }
-    let [room_a, room_b] = rooms;
     let panel_a = panel_of(work.rows, m, k, shape.a.row, shape.a.column);
     let panel_b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row);
     let (a, b, batch) = (&product.a, &product.b, &product.batch);
@@ -70,9 +70,12 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
     // It begins while the copies end; the thread that needs them waits.
     let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES).overlapping();
     let map = |of: &Operand| of.map.unwrap_or(TensorMap::none());
+    if cluster == 1 {
+        on.launch(product_fp32_hopper, geometry, (map(&a), map(&b), a.to, b.to, c, parts, shape, number, work))?;
+        return if work.shared < work.tiles() { sum(to_add_up.overlapping(), work) } else { Ok(()) };
+    }
     let args = (map(&a), map(&b), a.to, b.to, c, shape, number, work);
     match (cluster, groups) {
-        (1, _) => on.launch(product_fp32_hopper, geometry, args),
         (2, 1) => on.launch(product_fp32_hopper_by::<By<2>>::default(), geometry, args),
         (3, 1) => on.launch(product_fp32_hopper_by::<By<3>>::default(), geometry, args),
         (4, 1) => on.launch(product_fp32_hopper_by::<By<4>>::default(), geometry, args),
@@ -88,8 +91,8 @@ const CLUSTERS: [(u32, u32); 7] = [(2, 1), (3, 1), (4, 1), (8, 1), (2, 2), (3, 2
 
 /// The time that the blocks of a cluster take to add up a tile, in elements in K.
 const ADDING: u32 = 20;
-/// The time that blocks take to add their parts to C, with the launch that multiplies that by beta, likewise.
-const ADDING_TO_C: u32 = 256;
+/// The time that the launch takes which adds up parts of tiles, and blocks to write them, likewise.
+const ADDING_UP: u32 = 256;
 
 /// Clusters of the given size that are resident at the same time. SMs form groups of 16 or 18, some of fewer, and a
 /// cluster stays in one group, so clusters of more than two blocks cannot use every SM.
@@ -97,13 +100,21 @@ fn clusters(sms: u32, blocks: u32) -> u32 {
     (if blocks > 2 { sms * 7 / 8 } else { sms }) / blocks
 }
 
-/// The blocks of a cluster, 1 for none, and the groups of warps in a block, and the distribution of the tiles that take
-/// the least time: as elements in K that a block goes through.
-fn choose(shape: &Shape, sms: u32) -> ((u32, u32), Work) {
-    let (along, steps) = (shape.n.div_ceil(COLUMNS), shape.k.div_ceil(DEPTH));
+/// The blocks of a cluster, 1 for none, and the groups of warps in a block, and the distribution of the tiles.
+type Way = ((u32, u32), Work);
+
+/// Elements of scratch memory for the parts of tiles.
+fn parts_of(&((cluster, _), work): &Way) -> u64 {
+    let divided = cluster == 1 && work.shared < work.tiles();
+    if divided { u64::from(2 * work.blocks) * u64::from(multiply::PART) } else { 0 }
+}
+
+/// The way that takes the least time: as elements in K that a block goes through.
+fn choose(sizes: Sizes, sms: u32) -> Way {
+    let (along, steps) = (sizes.n.div_ceil(COLUMNS), sizes.k.div_ceil(DEPTH));
     let work = |rows, blocks, shared| Work {
         rows,
-        down: shape.m.div_ceil(rows),
+        down: sizes.m.div_ceil(rows),
         along,
         steps,
         blocks,
@@ -123,7 +134,7 @@ fn choose(shape: &Shape, sms: u32) -> ((u32, u32), Work) {
     let parts = u64::from(tiles - shared) * u64::from(steps);
     let blocks = parts.min(sms.into()) as u32;
     let longest =
-        time(shared / sms, steps, 0) + parts.div_ceil(blocks.into()) * u64::from(DEPTH) + u64::from(ADDING_TO_C);
+        time(shared / sms, steps, 0) + parts.div_ceil(blocks.into()) * u64::from(DEPTH) + u64::from(ADDING_UP);
     let divided = (longest, (1, 1), work(ROWS, blocks, shared));
     let in_clusters = CLUSTERS.into_iter().filter_map(|(blocks, groups)| {
         let tiles = work(ROWS / groups, 0, 0).tiles();

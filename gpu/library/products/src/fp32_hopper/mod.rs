@@ -13,9 +13,10 @@
 //! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of 4·k·(m·⌈n/COLUMNS⌉ +
 //! n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before that, copies in global memory of
 //! operands that are not taken as they are; scratch memory as large as both. One barrier per block; one launch, one
-//! more if an operand is copied, and one more if blocks add to C. In a cluster two cluster barriers and one more of
-//! the multiplying warps; a block writes 4·ROWS·COLUMNS bytes of sums to shared memory, and reads as many, from all.
-//! Half tiles have ROWS/2 rows, and two stages more per block, each of two thirds of the bytes.
+//! more if an operand is copied, and one more if blocks have parts of tiles: each writes 4·ROWS·COLUMNS bytes of sums
+//! per part to scratch memory, and that launch reads them. In a cluster two cluster barriers and one more of the
+//! multiplying warps; a block writes 4·ROWS·COLUMNS bytes of sums to shared memory, and reads as many, from all. Half
+//! tiles have ROWS/2 rows, and two stages more per block, each of two thirds of the bytes.
 //!
 //! **Threads.** 384: eight warps multiply, with tiles of 64 × 64 in a tile of 256 × 128. One thread of the third
 //! warpgroup copies; the group is whole because `setmaxnreg` moves registers between warpgroups. A lane has four times
@@ -25,10 +26,8 @@
 //! Compute capability 9.0 only (`setmaxnreg`). TMA takes operands in which the elements of one k are neighbours: A if
 //! it is transposed, B if it is not, with addresses and row strides that are multiples of 16 bytes. Others are first
 //! copied to tiles. Either way a stage is two copies: with one copy per row of B, nine per stage, the copying thread
-//! was too slow (43.7 instead of 52.7 TFLOP/s at 4096³, H200). The blocks of a cluster are added in the order of their
-//! ranks, so the same product has the same bits. Blocks that add to an element of C by atomics (stream-K) do so in any
-//! order, and those additions flush subnormal results to zero: with beta other than 0, or with more than two blocks,
-//! rounded sums can differ from run to run. Which way a product takes depends on its sides and on the number of SMs.
+//! was too slow (43.7 instead of 52.7 TFLOP/s at 4096³, H200). Sums of several blocks are added in the order of k,
+//! so the same product has the same bits on GPUs with the same number of SMs: that and the sides say which way it takes.
 //!
 //! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
 //! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).
@@ -70,8 +69,8 @@ const MANY: u32 = 232;
 pub const SHARED_BYTES: u32 = STAGES * ring::STAGE * 4;
 
 /// C = alpha·A·B + beta·C for one product of the batch. Operands that `work` has boxes of have a map, and `a` or `b` is
-/// the operand itself; the others are copies in tiles. C of the tiles from `work.shared` on has been multiplied by beta
-/// already.
+/// the operand itself; the others are copies in tiles. Sums for parts of tiles go
+/// to `parts`.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn product_fp32_hopper(
     map_a: TensorMap<f32>,
@@ -79,6 +78,7 @@ pub fn product_fp32_hopper(
     a: Global<f32>,
     b: Global<f32>,
     c: Global<f32>,
+    parts: Global<f32>,
     shape: Shape,
     product: u32,
     work: Work,
@@ -89,14 +89,14 @@ pub fn product_fp32_hopper(
     if thread >= MULTIPLIERS {
         warpgroup::release_registers::<FEW>();
         if thread == MULTIPLIERS {
-            // For A and B. C is written after some of them have come, so after the launch before, too.
+            // For A and B. C and `parts` are written after some of them have come, so after the launch before, too.
             grid::wait_for_previous();
             Producer::<1>::run(Source::new(map_a, a, work.boxes_a), Source::new(map_b, b, work.boxes_b), units);
         }
     } else {
         warpgroup::claim_registers::<MANY>();
         let (_, _, c) = shape.matrices(product, a, b, c);
-        multiply::run(c, units);
+        multiply::run(c, parts, units);
     }
 }
 

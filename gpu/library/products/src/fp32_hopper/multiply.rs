@@ -1,14 +1,13 @@
-//! The warps that multiply, and write whole tiles or add parts of them to C.
+//! The warps that multiply, and write whole tiles to C, or their sums for a part of a tile to scratch memory.
 
 use super::ring::{empty, full, of_a, of_b};
 use super::work::{Unit, Units};
-use super::{COLUMNS, DEPTH, ROWS, STAGES, WARPS};
+use super::{COLUMNS, DEPTH, MULTIPLIERS, ROWS, STAGES, WARPS};
 use crate::Output;
 use crate::registers::add_outer;
 use rungs_common::ring::Place;
-use simt::atomic::{Order, Scope};
 use simt::warp::{self, FULL};
-use simt::{bulk, thread, unroll};
+use simt::{Global, bulk, thread, unroll};
 
 /// Rows and columns of C per thread.
 pub(super) const DOWN: usize = 8;
@@ -18,6 +17,12 @@ pub(super) const APART_DOWN: u32 = 32;
 pub(super) const APART_ALONG: u32 = 16;
 /// Side of a warp's tile.
 const WARP_TILE: u32 = 64;
+/// Packs of a row of a thread's sums, and of all.
+pub(super) const ACROSS: u32 = ALONG as u32 / 4;
+pub(super) const PACKS: u32 = ACROSS * DOWN as u32;
+/// Elements of a part: the sums of all threads, the packs of one number next to each other.
+#[cfg(not(target_os = "cuda"))]
+pub(super) const PART: u32 = PACKS * MULTIPLIERS * 4;
 
 /// A thread's elements of a column of A and of a row of B.
 type Pair = ([f32; DOWN], [f32; ALONG]);
@@ -26,7 +31,7 @@ pub(super) type Sums = [[f32; ALONG]; DOWN];
 
 /// Multiplies all units of the block.
 #[inline(always)]
-pub(super) fn run(c: Output, mut units: Units) {
+pub(super) fn run(c: Output, parts: Global<f32>, mut units: Units) {
     let mut walk = Walk::<1>::new();
     let mut unit = units.next();
     if unit.is_some() {
@@ -35,7 +40,7 @@ pub(super) fn run(c: Output, mut units: Units) {
     while let Some(now) = unit {
         let mut sums = Sums::default();
         walk.add(now.steps, &mut sums);
-        store(c, now, walk.row, walk.column, &sums);
+        store(c, parts, now, (walk.row, walk.column), &sums);
         unit = units.next();
     }
 }
@@ -120,50 +125,71 @@ impl<const GROUPS: u32> Walk<GROUPS> {
     }
 }
 
-/// First row and column of a thread in the block's tile.
+/// Rows and columns from a thread's first element to one of its packs.
 #[inline(always)]
-fn place(number: u32, lane: u32) -> (u32, u32) {
+pub(super) fn to_pack(pack: u32) -> (u32, u32) {
+    let (down, along) = (pack / ACROSS, pack % ACROSS);
+    (down % 4 + down / 4 * APART_DOWN, along * APART_ALONG)
+}
+
+/// The place of a thread's pack among the packs of all parts. Neighbouring threads have neighbouring places.
+#[inline(always)]
+pub(super) fn in_parts(part: u32, pack: u32, thread: u32) -> u32 {
+    (part * PACKS + pack) * MULTIPLIERS + thread
+}
+
+/// First row and column of a thread in the block's tile, by the number of its warp and its lane.
+#[inline(always)]
+pub(super) fn place(number: u32, lane: u32) -> (u32, u32) {
     let (down, along) = (lane >> 1 & 7, lane & 1 | lane >> 4 << 1);
     let across = COLUMNS / WARP_TILE;
     (number / across * WARP_TILE + down * 4, number % across * WARP_TILE + along * 4)
 }
 
-/// Writes the thread's elements of C, or adds them to it. Row by row and not in a closure: that would be too long for
-/// the compiler to inline, and the sums would leave the registers.
+/// Writes the thread's elements of C, or its sums for a part. Row by row and not in a closure: that would be too long
+/// for the compiler to inline, and the sums would leave the registers.
 #[inline(always)]
-fn store(c: Output, unit: Unit, row: u32, column: u32, sums: &Sums) {
-    let (row, column, apart) = (unit.row + row, unit.column + column, APART_DOWN);
-    let how = (unit.adds, c.matrix.has_packs());
-    store_row(c, row, column, how, &sums[0]);
-    store_row(c, row + 1, column, how, &sums[1]);
-    store_row(c, row + 2, column, how, &sums[2]);
-    store_row(c, row + 3, column, how, &sums[3]);
-    store_row(c, row + apart, column, how, &sums[4]);
-    store_row(c, row + apart + 1, column, how, &sums[5]);
-    store_row(c, row + apart + 2, column, how, &sums[6]);
-    store_row(c, row + apart + 3, column, how, &sums[7]);
+fn store(c: Output, parts: Global<f32>, unit: Unit, (row, column): (u32, u32), sums: &Sums) {
+    let (row, column, has_packs) = (unit.row + row, unit.column + column, c.matrix.has_packs());
+    if let Some(part) = unit.part {
+        leave_row(parts, part, 0, &sums[0]);
+        leave_row(parts, part, 1, &sums[1]);
+        leave_row(parts, part, 2, &sums[2]);
+        leave_row(parts, part, 3, &sums[3]);
+        leave_row(parts, part, 4, &sums[4]);
+        leave_row(parts, part, 5, &sums[5]);
+        leave_row(parts, part, 6, &sums[6]);
+        leave_row(parts, part, 7, &sums[7]);
+    } else {
+        store_row(c, row, column, has_packs, &sums[0]);
+        store_row(c, row + 1, column, has_packs, &sums[1]);
+        store_row(c, row + 2, column, has_packs, &sums[2]);
+        store_row(c, row + 3, column, has_packs, &sums[3]);
+        store_row(c, row + APART_DOWN, column, has_packs, &sums[4]);
+        store_row(c, row + APART_DOWN + 1, column, has_packs, &sums[5]);
+        store_row(c, row + APART_DOWN + 2, column, has_packs, &sums[6]);
+        store_row(c, row + APART_DOWN + 3, column, has_packs, &sums[7]);
+    }
 }
 
-/// [`store`] for one row: whether the sums are added to C, and whether C has packs.
+/// [`store`] for one row of C, from (`row`, `column`) on.
 #[inline(always)]
-fn store_row(c: Output, row: u32, column: u32, (adds, has_packs): (bool, bool), sums: &[f32; ALONG]) {
-    unroll::<{ ALONG / 4 }>(|j| {
-        let (column, j) = (column + j as u32 * APART_ALONG, 4 * j);
-        if adds {
-            unroll::<4>(|e| add(c, row, column + e as u32, sums[j + e]));
-        } else {
-            c.set_4(row, column, [sums[j], sums[j + 1], sums[j + 2], sums[j + 3]], has_packs);
-        }
+fn store_row(c: Output, row: u32, column: u32, has_packs: bool, sums: &[f32; ALONG]) {
+    unroll::<{ ACROSS as usize }>(|j| {
+        c.set_4(row, column + j as u32 * APART_ALONG, pack_of(sums, j), has_packs);
     });
 }
 
-/// Adds the sum of some of the products to element (`row`, `column`), to which other blocks add others; does nothing
-/// outside the matrix.
+/// [`store`] for one row of the thread's sums for a part.
 #[inline(always)]
-fn add(output: Output, row: u32, column: u32, sum: f32) {
-    let c = output.matrix;
-    if row < c.rows && column < c.columns {
-        // Sums of floats may come in any order: nothing else is read or written by it.
-        c.data.fetch_add(c.place(row, column), output.alpha * sum, Order::Relaxed, Scope::Device);
-    }
+fn leave_row(parts: Global<f32>, part: u32, row: u32, sums: &[f32; ALONG]) {
+    unroll::<{ ACROSS as usize }>(|j| {
+        parts.set_pack(in_parts(part, row * ACROSS + j as u32, thread::thread_idx_x()), pack_of(sums, j));
+    });
+}
+
+/// A pack of a row of sums.
+#[inline(always)]
+pub(super) fn pack_of(sums: &[f32; ALONG], pack: usize) -> [f32; 4] {
+    [sums[4 * pack], sums[4 * pack + 1], sums[4 * pack + 2], sums[4 * pack + 3]]
 }

@@ -1,8 +1,9 @@
-//! What happens before the product: operands that TMA cannot take are copied to tiles, and tiles of C that
-//! several blocks add to are multiplied by beta.
+//! What happens before and after the product: operands that TMA cannot take are copied to tiles, and parts of tiles of
+//! C that several blocks had are added up.
 
+use super::MULTIPLIERS;
+use super::multiply::{self, PACKS, in_parts, to_pack};
 use super::work::Work;
-use super::{COLUMNS, ROWS};
 use crate::Shape;
 use crate::operand::{self, PACK, blocks};
 use crate::panel::Panel;
@@ -27,14 +28,29 @@ pub fn product_fp32_hopper_pack(
     operand::pack(from, to, panel, number);
 }
 
-/// Multiplies the tiles of C by beta that several blocks will add to, one tile per block.
-#[kernel(max_threads = PACK)]
-pub fn product_fp32_hopper_scale(c: Global<f32>, shape: Shape, product: u32, work: Work) {
-    let (_, _, c) = shape.matrices(product, c, c, c);
-    let (row, column) = work.place(work.shared + thread::block_idx_x());
-    let mut i = thread::thread_idx_x();
-    while i < ROWS * COLUMNS {
-        c.set(row + i / COLUMNS, column + i % COLUMNS, 0.0);
-        i += PACK;
+/// Adds up the parts of the shared tiles that several blocks had, in the order of k, and writes those of C. A block has
+/// one pack of each thread that multiplied. Of products without k all tiles are shared, and have no part.
+#[kernel(max_threads = MULTIPLIERS)]
+pub fn product_fp32_hopper_sum(parts: Global<f32>, c: Global<f32>, shape: Shape, product: u32, work: Work) {
+    // The launch that follows may begin as soon as all blocks are here: it waits for them before it writes anything.
+    grid::let_next_start();
+    grid::wait_for_previous(); // for the parts
+    let (tile, pack, thread) = (thread::block_idx_x() / PACKS, thread::block_idx_x() % PACKS, thread::thread_idx_x());
+    let part = |number| parts.get_pack(in_parts(number, pack, thread));
+    let mut sums = [0.0; 4];
+    if work.steps > 0 {
+        let Some((first, blocks)) = work.parts(tile) else { return };
+        sums = part(first);
+        let mut block = blocks.start;
+        while block < blocks.end {
+            let more = part(Work::part(block, 1));
+            sums = [0, 1, 2, 3].map(|e| sums[e] + more[e]);
+            block += 1;
+        }
     }
+    let (_, _, c) = shape.matrices(product, c, c, c);
+    let (first_row, first_column) = work.place(work.shared + tile);
+    let (row, column) = multiply::place(thread / 32, thread % 32);
+    let (down, along) = to_pack(pack);
+    c.set_4(first_row + row + down, first_column + column + along, sums, c.matrix.has_packs());
 }

@@ -1,7 +1,7 @@
 //! A tile of C by the blocks of a cluster: each multiplies a part of k, and then adds up a part of the tile. A tile of
 //! half as many rows has two groups of warps per block, which take turns along K.
 
-use super::multiply::{ALONG, APART_ALONG, APART_DOWN, DOWN, Sums, Walk};
+use super::multiply::{ACROSS, ALONG, PACKS, Sums, Walk, pack_of, to_pack};
 use super::ring::{Producer, STAGE};
 use super::work::{Units, Work};
 use super::{MULTIPLIERS, STAGES};
@@ -10,9 +10,6 @@ use crate::operand::Source;
 use simt::cluster::{self, Remote};
 use simt::{Shared, grid, thread, unroll};
 
-/// Packs of a thread's sums, and of a row of them.
-const PACKS: u32 = ACROSS * DOWN as u32;
-const ACROSS: u32 = ALONG as u32 / 4;
 /// Packs that a thread reads of each block before it adds the first: the number of loads in flight.
 const AT_ONCE: usize = 4;
 /// The named barrier of the warps that multiply.
@@ -129,9 +126,8 @@ impl<const BLOCKS: usize, const PARTS: usize> By<BLOCKS, PARTS> {
                             all = [0, 1, 2, 3].map(|e| all[e] + parts[i][of][e]);
                         }
                     });
-                    let (down, along) = (pack / ACROSS, pack % ACROSS);
-                    let row = row + down % 4 + down / 4 * APART_DOWN;
-                    c.set_4(row, column + along * APART_ALONG, all, has_packs);
+                    let (down, along) = to_pack(pack);
+                    c.set_4(row + down, column + along, all, has_packs);
                 }
             });
             first += AT_ONCE as u32;
@@ -144,7 +140,6 @@ impl<const BLOCKS: usize, const PARTS: usize> By<BLOCKS, PARTS> {
 #[inline(always)]
 fn leave_row(own: Shared<f32>, row: u32, sums: &[f32; ALONG]) {
     unroll::<{ ACROSS as usize }>(|j| {
-        let four = [sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]];
-        own.set_pack((row * ACROSS + j as u32) * MULTIPLIERS + thread::thread_idx_x(), four);
+        own.set_pack((row * ACROSS + j as u32) * MULTIPLIERS + thread::thread_idx_x(), pack_of(sums, j));
     });
 }
