@@ -40,7 +40,6 @@ pub fn radix_columns_tree(keys: Global<u32>) {
     let columns = Columns::new(keys.len());
     columns.load(keys);
     columns.sort();
-    thread::sync_threads(); // all keys are in shared memory before any is overwritten in global memory
 
     let mut place = t;
     let mut head = with_column(columns.key(place), t);
@@ -49,7 +48,9 @@ pub fn radix_columns_tree(keys: Global<u32>) {
         let mut best = head;
         let mut half = columns.columns() / 2;
         HEADS::view().set(t, best);
-        thread::sync_threads(); // all heads are written before other threads compare them
+        // All heads are written before other threads compare them, and all keys are in shared memory before the first
+        // is overwritten in global memory.
+        thread::sync_threads();
         while half > 1 {
             if t < half {
                 best = best.min(HEADS::view().get(t + half));
