@@ -99,7 +99,7 @@ pub fn merge_merge_path_merge<K: Key>(
         shared.set(t, if t == 0 { first } else { from - first });
         shared.set(2 + t, if t == 0 { end } else { to - end });
     }
-    thread::sync_threads(); // all threads see the splits
+    // `merge_part` has a barrier before other threads read the splits than those that wrote them.
     let tile = Tile::new(TILE);
     let load = |places: Shared<u32>| {
         let (a, len) = (places.get(1), to - from);
