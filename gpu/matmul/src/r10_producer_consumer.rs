@@ -30,7 +30,7 @@
 
 use super::Matrix;
 use simt::math::fma;
-use simt::mbarrier::{self, Mbarrier};
+use simt::mbarrier::Mbarrier;
 use simt::warp::{self, FULL};
 use simt::{Global, Shared, kernel, shared, thread, unroll, warpgroup};
 
@@ -109,7 +109,6 @@ pub fn matmul_producer_consumer(a: Global<f32>, b: Global<f32>, c: Global<f32>, 
             full(stage as u32).init(PRODUCERS / 32);
             empty(stage as u32).init(CONSUMERS / 32);
         });
-        mbarrier::fence_init();
     }
     thread::sync_threads(); // the barriers are initialised before any thread uses them
     if thread::thread_idx_x() >= CONSUMERS {
