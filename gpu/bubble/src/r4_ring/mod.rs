@@ -57,6 +57,9 @@ const DELAY: u32 = (WARP - 1).div_ceil(BATCH_TOKENS);
 /// Turns written out in a loop.
 const UNROLL: u32 = 2;
 const _: () = assert!(BATCH_TOKENS.is_multiple_of(UNROLL) && WARP.is_multiple_of(2 * BATCH_TOKENS));
+// A batch that leaves is read while the next goes to the other half of the stage. Only that one's last token goes to
+// the half that was read, after the barrier in `Comes::stage`.
+const _: () = assert!(DELAY.is_multiple_of(2));
 
 /// Fewest and most warps of a block: one for each scheduler, and as many as there are registers for.
 const WARPS: (u32, u32) = (4, 16);
@@ -157,7 +160,6 @@ pub fn bubble_ring<T: Key>(keys: Global<T>, links: Global<u64>) {
             }
             leaves.next(all);
         }
-        warp::sync_warp(FULL); // all lanes have read what the first lane will overwrite
         batch += 1;
     }
     unroll::<CELLS>(|i| set_if_inside(keys, first + BUNDLE + lane * CELLS as u32 + i as u32, lane_of.cells[i]));
