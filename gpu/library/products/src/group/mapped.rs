@@ -265,9 +265,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             warp::sync_warp(FULL);
             let (of_a, of_b) = Self::RING.stage_of(whole, place.stage);
             sums = sums.add::<T, A, B>(of_a.rows(down, GROUP), of_b.rows(0, 2 * N as u32));
-            // All lanes have the products of the stage before, which may be filled again. Those of this stage are being
+            // The warp's products of the stage before are made: it may be filled again. Those of this stage are being
             // made meanwhile.
-            warp::sync_warp(FULL);
             if step > 0 {
                 Self::give_back(before, lane);
             }
@@ -283,7 +282,6 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         }
         let sums = sums.finish();
         // The same for the last stage.
-        warp::sync_warp(FULL);
         Self::give_back(before, lane);
         (sums, place)
     }
