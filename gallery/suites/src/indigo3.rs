@@ -2,21 +2,18 @@
 //! block, with one worker for a vertex and with a persistent grid, for two types of numbers. The algorithms are those
 //! over vertices that look at all of them and push to neighbours; names are made of the suite's.
 
-use super::{Bug, Case, What, host};
+use core::ops::Add;
 use simt::atomic::{Order, Scope};
-use simt::launcher::Launcher;
-use simt::{AtomicScalar, Geometry, Global, kernel, shared, thread, warp};
-use std::ops::Add;
+use simt::{AtomicScalar, Global, kernel, shared, thread, warp};
 
-/// The suite, as the table names it.
-pub const SUITE: &str = "Indigo3";
+#[cfg(not(target_os = "cuda"))]
+mod cases;
+#[cfg(not(target_os = "cuda"))]
+pub use cases::{SUITE, cases};
 
 shared!(SUMS: [u64; 32]);
 
 const BLOCK: u32 = 64;
-
-/// How often an algorithm is launched; the suite repeats it until nothing changes.
-const ROUNDS: u32 = 3;
 
 /// A number of a graph: a distance, a label, a weight, a score.
 trait Value: AtomicScalar + Add<Output = Self> {
@@ -60,123 +57,7 @@ const BOUNDS: u32 = 1 << 17;
 const EXCESS: u32 = 1 << 18;
 const NEIGHBOUR: u32 = 1 << 19;
 const FIELD: u32 = 1 << 20;
-const UNINITIALISED: u32 = 1 << 21;
 const SYNC: u32 = 1 << 22;
-
-const ALGORITHMS: [(&str, u32, u32); 7] = [
-    ("BFS_CUDA_V_Topo_Push", BFS, RACE | BOUNDS | EXCESS | NEIGHBOUR | FIELD),
-    ("CC_CUDA_V_Topo_Push", CC, RACE | BOUNDS | EXCESS | NEIGHBOUR | FIELD),
-    ("SSSP_CUDA_V_Topo_Push", SSSP, RACE | BOUNDS | EXCESS | NEIGHBOUR | FIELD),
-    ("MIS_CUDA_V_Topo_Push", MIS, RACE | BOUNDS | EXCESS | FIELD | UNINITIALISED),
-    ("MST_CUDA_V_Topo", MST, RACE | BOUNDS | EXCESS | NEIGHBOUR | FIELD),
-    ("PR_CUDA_Push", PR, RACE | BOUNDS | EXCESS | NEIGHBOUR | FIELD | SYNC),
-    ("TC_CUDA_V", TC, RACE | BOUNDS | EXCESS | NEIGHBOUR | SYNC),
-];
-
-const BUGS: [(&str, u32, What, &str); 7] = [
-    ("RaceBug", RACE, What::Race, "race"),
-    ("BoundsBug", BOUNDS, What::OutOfBounds, "bounds"),
-    ("ExcessThreadsBug", EXCESS, What::OutOfBounds, "bounds"),
-    ("NbrBoundsBug", NEIGHBOUR, What::OutOfBounds, "neighbour"),
-    ("FieldBug", FIELD, What::OutOfBounds, "bounds"),
-    ("UninitializedBug", UNINITIALISED, What::Uninitialised, "uninitialised"),
-    ("SyncBug", SYNC, What::Race, "sync"),
-];
-
-/// Launches an algorithm for a type of numbers.
-type Run = fn(&dyn Launcher, u32);
-
-pub fn cases() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for (algorithm, bit, possible) in ALGORITHMS {
-        for (worker, work) in [("Thread", 0), ("Warp", WARP), ("Block", WHOLE_BLOCK)] {
-            for (grid, persist) in [("NonPersist", 0), ("Persist", PERSIST)] {
-                for (style, styled) in styles(bit) {
-                    let bugs = BUGS.iter().map(Some).chain([None]).filter(|bug| {
-                        let planted = bug.map_or(0, |&(_, planted, ..)| planted);
-                        planted & !possible == 0 && exists(bit | styled | persist, planted)
-                    });
-                    for bug in bugs {
-                        let how = bit | work | persist | styled | bug.map_or(0, |&(_, planted, ..)| planted);
-                        let planted = bug.map_or(String::new(), |(name, ..)| format!(" {name}"));
-                        let name = |of| format!("{algorithm} {worker} {grid}{style} {of}{planted}");
-                        let types: [(_, Run); 2] = match bit {
-                            PR => [("FloatType", run::<f32>), ("DoubleType", run::<f64>)],
-                            _ => [("IntType", run::<u32>), ("LongType", run::<u64>)],
-                        };
-                        cases.extend(types.map(|(of, run)| {
-                            Case {
-                                name: name(of),
-                                bugs: bug
-                                    .map(|&(_, _, what, mark)| Bug::marked(what, include_str!("indigo3.rs"), mark))
-                                    .into_iter()
-                                    .collect(),
-                                file: "indigo3.rs",
-                                same_value: false,
-                                run: Box::new(move |gpu| run(gpu, how)),
-                            }
-                        }));
-                    }
-                }
-            }
-        }
-    }
-    cases
-}
-
-/// How an algorithm changes what it computes: its name in the suite, and the bit.
-fn styles(algorithm: u32) -> Vec<(&'static str, u32)> {
-    match algorithm {
-        BFS | CC | SSSP => vec![(" ReadModifyWrite", 0), (" ReadWrite", READ_WRITE)],
-        PR | TC => vec![(" GlobalAdd", 0), (" BlockAdd", BLOCK_ADD), (" Reduction", REDUCTION)],
-        _ => vec![("", 0)],
-    }
-}
-
-/// Which bugs the generator plants where.
-fn exists(how: u32, bug: u32) -> bool {
-    match bug {
-        BOUNDS => how & PERSIST != 0,
-        EXCESS => how & PERSIST == 0,
-        RACE if how & RELAXES != 0 => how & READ_WRITE != 0,
-        RACE if how & TC != 0 => how & (BLOCK_ADD | REDUCTION) == 0,
-        SYNC => how & (BLOCK_ADD | REDUCTION) != 0,
-        _ => true,
-    }
-}
-
-fn run<T: Value>(gpu: &dyn Launcher, how: u32)
-where
-    graph<T>:
-        simt::Kernel<Args = (Global<u32>, Global<u32>, Global<T>, Global<T>, Global<T>, Global<u32>, u32)> + Default,
-{
-    let (mut index, mut list) = super::graph();
-    let vertices = index.len() - 1;
-    let mut weights: Vec<T> = (0..list.len()).map(|e| T::of(1 + e as u32 * 5 % 7)).collect();
-    let mut values: Vec<T> = (0..vertices as u32).map(T::of).collect();
-    let mut other = vec![T::of(0); vertices];
-    if how & MST != 0 {
-        other.fill(T::of(u32::MAX));
-    }
-    let mut flags = vec![0; 1];
-    let geometry = match how & (PERSIST | WARP | WHOLE_BLOCK) {
-        PERSIST if how & REDUCTION != 0 => Geometry::linear(1, BLOCK),
-        PERSIST => Geometry::linear(2, 4),
-        _ if how & PERSIST != 0 => Geometry::linear(3, BLOCK),
-        0 => Geometry::linear(1, BLOCK),
-        WARP => Geometry::linear(11, BLOCK),
-        _ => Geometry::linear(22, BLOCK),
-    };
-    let fresh = gpu.scratch::<T>(vertices as u32).unwrap();
-    let values = if how & UNINITIALISED != 0 { fresh.view() } else { host(&mut values) };
-    let (index, list, weights, other, flags) =
-        (host(&mut index), host(&mut list), host(&mut weights), host(&mut other), host(&mut flags));
-    for _ in 0..ROUNDS {
-        if gpu.launch(graph::<T>::default(), geometry, (index, list, weights, values, other, flags, how)).is_err() {
-            break;
-        }
-    }
-}
 
 /// One round of an algorithm.
 #[kernel(instances([u32, u64, f32, f64]))]
