@@ -167,7 +167,7 @@ def in_order(cases):
     return [number for _, number in sorted(keys)]
 
 
-PROGRAM, PTX, OUT = (os.path.abspath(path) for path in sys.argv[1:4])
+PROGRAM, PTX, OUT = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
 SECONDS, PROCESSES = (int((sys.argv + ['', ''])[i] or default) for i, default in [(4, 430), (5, 8)])
 SANITIZER, UNTIL = sanitizer(), time.time() + SECONDS
 os.environ.setdefault('CUDA_CACHE_MAXSIZE', str(1 << 30))
