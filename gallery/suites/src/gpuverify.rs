@@ -232,9 +232,9 @@ rows![
         sync_threads(); // the copies of all threads are there
         w.a.set(i(), MINE::view().get(t() ^ 1) + OTHER::view().get(t() ^ 1));
     }),
-    opencl_atomics_atomic_read_race = wrong("OpenCL/atomics/atomic_read_race", Race, (1, 64), |_| {
+    opencl_atomics_atomic_read_race = wrong("OpenCL/atomics/atomic_read_race", Race, (1, 64), |w| {
         let a = local();
-        core::hint::black_box(a.get(t())); // [here]
+        w.b.set(i(), a.get(t())); // [here]
         a.fetch_add(0, 1, Relaxed, Device); // [here]
     }),
     opencl_atomics_counter = right("OpenCL/atomics/counter", (1, 64), |_| {
@@ -334,10 +334,10 @@ rows![
         })
         .same_value(),
     opencl_benign_race_tests_fail_writereadarray_equality =
-        wrong("OpenCL/benign_race_tests/fail/writereadarray_equality", Race, (1, 64), |_| {
+        wrong("OpenCL/benign_race_tests/fail/writereadarray_equality", Race, (1, 64), |w| {
             let a = local();
             a.set(t(), 0); // [here]
-            core::hint::black_box(a.get(t() + 1)); // [here]
+            w.b.set(i(), a.get(t() + 1)); // [here]
         })
         .same_value(),
     opencl_benign_race_tests_fail_writetiddiv64_offbyone =
@@ -387,9 +387,9 @@ rows![
             w.a.set(i() + 1, i()); // [here]
         }),
     opencl_inter_group_and_barrier_flag_tests_fail_bad_read_then_write =
-        wrong("OpenCL/inter_group_and_barrier_flag_tests/fail/bad_read_then_write", Race, (1, 64), |_| {
+        wrong("OpenCL/inter_group_and_barrier_flag_tests/fail/bad_read_then_write", Race, (1, 64), |w| {
             let p = local();
-            core::hint::black_box(p.get(0)); // [here]
+            w.b.set(i(), p.get(0)); // [here]
             if t() == 1 {
                 p.set(0, 1); // [here]
             }
@@ -415,10 +415,10 @@ rows![
         })
         .same_value(),
     opencl_inter_group_and_barrier_flag_tests_pass_read_then_write =
-        right("OpenCL/inter_group_and_barrier_flag_tests/pass/read_then_write", (1, 64), |_| {
+        right("OpenCL/inter_group_and_barrier_flag_tests/pass/read_then_write", (1, 64), |w| {
             let p = local();
             if t() == 0 {
-                core::hint::black_box(p.get(0));
+                w.b.set(i(), p.get(0));
             }
             sync_threads(); // it has been read
             if t() == 1 {
@@ -426,14 +426,14 @@ rows![
             }
         }),
     opencl_inter_group_and_barrier_flag_tests_pass_write_then_read =
-        right("OpenCL/inter_group_and_barrier_flag_tests/pass/write_then_read", (1, 64), |_| {
+        right("OpenCL/inter_group_and_barrier_flag_tests/pass/write_then_read", (1, 64), |w| {
             let p = local();
             if t() == 0 {
                 p.set(0, 7);
             }
             sync_threads(); // it has been written
             if t() == 1 {
-                core::hint::black_box(p.get(0));
+                w.b.set(i(), p.get(0));
             }
         }),
     opencl_mem_fence = right("OpenCL/mem_fence", (2, 64), |_| fence(atomic::Order::AcqRel, atomic::Scope::Block)),
@@ -461,9 +461,9 @@ rows![
         let ahead = a.get(t() + 9); // [here]
         a.set(t(), a.get(t()) + ahead); // [here]
     }),
-    opencl_misc_fail_miscfail8 = wrong("OpenCL/misc/fail/miscfail8", Race, (2, 16), |_| {
+    opencl_misc_fail_miscfail8 = wrong("OpenCL/misc/fail/miscfail8", Race, (2, 16), |w| {
         let p = local();
-        core::hint::black_box(p.get(t())); // [here]
+        w.b.set(i(), p.get(t())); // [here]
         p.set(t() + 1, t()); // [here]
     }),
     opencl_misc_fail_struct_member_race = wrong("OpenCL/misc/fail/struct_member_race", Race, (2, 64), |w| {
@@ -473,7 +473,7 @@ rows![
         w.a.slice(12, 4).set(1, i()); // [here]
     }),
     opencl_null_pointers_load_from_null = wrong("OpenCL/null_pointers/load_from_null", OutOfBounds, (1, 64), |w| {
-        core::hint::black_box(w.none.get(i())); // [here]
+        w.b.set(i(), w.none.get(i())); // [here]
     }),
     opencl_null_pointers_store_to_null_and_non_null =
         wrong("OpenCL/null_pointers/store_to_null_and_non_null", OutOfBounds, (1, 64), |w| {

@@ -21,7 +21,7 @@ pub fn cases() -> std::vec::Vec<Case> {
 rows![
     alignment_packed = right("alignment/packed", (1, 4), |w| w.a.cast::<u8>().set(4 * t() + 1, 7)),
     alignment_unaligned = wrong("alignment/unaligned", Misaligned, (1, 1), |w| {
-        core::hint::black_box(w.a.cast::<u8>().slice(1, 8).cast::<u32>().get(0)); // [here]
+        w.b.set(i(), w.a.cast::<u8>().slice(1, 8).cast::<u32>().get(0)); // [here]
     }),
     async_copy_async_copy = right("async_copy/async_copy", (1, 32), |w| {
         async_copy::element(SCRATCH::view(), t(), w.numbers, t(), true);
@@ -217,7 +217,7 @@ rows![
         w.four.fetch_add(i(), 1, Relaxed, Device); // [here]
     }),
     memcheck_dereference_null = wrong("memcheck/dereference_null", OutOfBounds, (1, 4), |w| {
-        core::hint::black_box(w.none.get(t())); // [here]
+        w.b.set(i(), w.none.get(t())); // [here]
     }),
     memcheck_read_out_of_bounds = wrong("memcheck/read_out_of_bounds", OutOfBounds, (1, 4), |w| {
         w.b.set(t(), w.four.get(t() + 1)); // [here]
