@@ -20,7 +20,7 @@
 //! **Source.** T. Alabi, J. D. Blanchard, B. Gordon, R. Steinbach, "Fast k-selection algorithms for graphics processing
 //! units" (2012), its radixSelect. Changed: the keys above the threshold are written too, and floats.
 
-use super::{BINS, DIGITS, Known, add_counts, append, digit, each};
+use super::{BINS, Known, add_counts, append, digit, each};
 use rungs_common::keys::Word;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread};
@@ -121,7 +121,7 @@ pub mod launches {
             Ok(Box::new(move |on, Keys { input, output, order }| {
                 let state = state.view();
                 on.clear(state)?;
-                for number in 0..DIGITS {
+                for number in 0..crate::DIGITS {
                     on.launch(top_k_radix_select_count, all, (input, order, number, state))?;
                     on.launch(top_k_radix_select_pick, one, (state, number, k))?;
                 }

@@ -58,6 +58,7 @@ const PACKS: usize = 4;
 const FILL_PACKS: u32 = FILL_THREADS * PACKS as u32;
 
 /// Blocks of [`exchange_sift`] that an SM holds; of the other kernel four times as many.
+#[cfg(not(target_os = "cuda"))]
 const RESIDENT: u32 = 2;
 
 /// A word that is counted where it is frequent.
