@@ -6,9 +6,11 @@ use crate::{project, setup, shell, systems, table, test_rung};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
-use std::process::Command;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use std::{env, iter, thread};
 
 /// The options of `test`.
 #[derive(clap::Args, Default)]
@@ -32,6 +34,9 @@ pub struct Args {
     /// With --all: these steps may be skipped where a tool is missing. Any other step then fails
     #[arg(long, value_name = "STEP", value_delimiter = ',', requires = "all")]
     may_skip: Vec<String>,
+    /// The body of this step alone, for a run that has it next to another
+    #[arg(long, value_name = "STEP", hide = true)]
+    body: Option<String>,
 }
 
 /// The runs that a step is part of, unless `--only` names it.
@@ -54,15 +59,21 @@ struct Step {
     run: fn(bool) -> Result<()>,
     /// Why it cannot run on this machine, if it cannot.
     missing: fn() -> Option<String>,
+    /// Whether it may run while another such step does: most of its time it has work for one core.
+    apart: bool,
 }
 
 const fn step(name: &'static str, part: Part, what: &'static str, run: fn(bool) -> Result<()>) -> Step {
-    Step { name, what, part, run, missing: || None }
+    Step { name, what, part, run, missing: || None, apart: false }
 }
 
 impl Step {
     const fn unless(self, missing: fn() -> Option<String>) -> Self {
         Self { missing, ..self }
+    }
+
+    const fn apart(self) -> Self {
+        Self { apart: true, ..self }
     }
 }
 
@@ -84,18 +95,23 @@ const STEPS: &[Step] = &[
     step("build", Part::Always, "compile the program and all tests", |_| program::build_with_tests()),
     step("check-ptx", Part::Always, "assemble the PTX, and compare it with the rungs", |_| {
         check_ptx::run(&check_ptx::Args::default())
-    }),
+    })
+    .apart(),
     // Before the steps that a browser does more for.
     step("browser", Part::All, "find or install Chromium, which the pages are tested in", |_| Ok(()))
         .unless(browser::missing),
-    step("book", Part::All, "the book has nothing stale, missing or dead", |_| book::check()),
-    step("own-kernel", Part::All, "the crates in examples, built elsewhere", |_| own_kernel::run()),
-    step("exercises", Part::All, "solutions pass, stubs and wrong answers fail", |_| exercises::test()),
-    step("packages", Part::All, "each package compiles from the files that would be published", |_| packages::check()),
+    step("book", Part::All, "the book has nothing stale, missing or dead", |_| book::check()).apart(),
+    step("own-kernel", Part::All, "the crates in examples, built elsewhere", |_| own_kernel::run()).apart(),
+    step("exercises", Part::All, "solutions pass, stubs and wrong answers fail", |_| exercises::test()).apart(),
+    step("packages", Part::All, "each package compiles from the files that would be published", |_| packages::check())
+        .apart(),
     step("systems", Part::All, "what needs no GPU compiles for macOS and Windows", |_| systems::check())
-        .unless(systems::missing),
-    step("deny", Part::All, "advisories and licences of the dependencies", |_| deny::check()).unless(deny::missing),
-    step("fuzz", Part::All, "the fuzz targets, for some seconds", |_| fuzz::test()).unless(fuzz::missing),
+        .unless(systems::missing)
+        .apart(),
+    step("deny", Part::All, "advisories and licences of the dependencies", |_| deny::check())
+        .unless(deny::missing)
+        .apart(),
+    step("fuzz", Part::All, "the fuzz targets, for some seconds", |_| fuzz::test()).unless(fuzz::missing).apart(),
     step("checks", Part::Short, "trials of the touched families, checked under 4 schedules", |_| checks()),
     // Last, so that the summary of the test runner is the last that is printed.
     step(TESTS, Part::Always, "cargo test; with --all, every rung is tried, and checked under 32 schedules", run_tests),
@@ -107,6 +123,10 @@ const TESTS: &str = "tests";
 pub fn run(args: &Args) -> Result<()> {
     if !args.rungs.is_empty() {
         return test_rung::run(&args.rungs);
+    }
+    if let Some(name) = &args.body {
+        let step = STEPS.iter().find(|step| step.name == name).with_context(|| format!("there is no step {name}"))?;
+        return (step.run)(args.all);
     }
     let steps = select(args)?;
     if args.list {
@@ -173,21 +193,28 @@ fn processor_time() -> Option<Duration> {
 /// Runs them all. The table of times comes at the end, but before the tests.
 fn run_all(steps: &[Step], all: bool, may_skip: &[String]) -> Vec<Done> {
     let mut done = vec![];
-    for (i, step) in steps.iter().enumerate() {
-        if step.name == TESTS && !done.is_empty() {
+    for group in steps.chunk_by(|a, b| a.apart && b.apart) {
+        if group[0].name == TESTS && !done.is_empty() {
             print!("\n{}", summary(&done));
         }
-        println!("\n== {} ({} of {}): {}", step.name, i + 1, steps.len(), step.what);
-        let (started, before) = (Instant::now(), processor_time());
-        let outcome = outcome(step, all, may_skip);
-        match &outcome {
-            Outcome::Passed if step.name == TESTS => {}
-            Outcome::Passed => println!("== {}: ok, {:.1} s", step.name, started.elapsed().as_secs_f64()),
-            Outcome::Failed(why) => println!("== {}: failed: {why}", step.name),
-            Outcome::Skipped(why) => println!("== {}: skipped: {why}", step.name),
-        }
-        let processor = processor_time().zip(before).map(|(after, before)| after - before);
-        done.push(Done { name: step.name, outcome, time: started.elapsed(), processor });
+        let numbered = |i: usize| format!("{} of {}", done.len() + i + 1, steps.len());
+        let numbered: Vec<_> = (0..group.len()).map(numbered).collect();
+        let left = Mutex::new(group.iter().zip(&numbered).enumerate());
+        let take = || left.lock().expect("no step panics").next();
+        let lane = || {
+            let run = |(i, (step, number)): (usize, (&Step, &String))| {
+                (i, run_one(step, number, group.len() > 1, all, may_skip))
+            };
+            iter::from_fn(take).map(run).collect::<Vec<_>>()
+        };
+        let mut of_group = thread::scope(|scope| {
+            let other = (group.len() > 1).then(|| scope.spawn(lane));
+            let mut of_group = lane();
+            of_group.extend(other.into_iter().flat_map(|other| other.join().expect("no step panics")));
+            of_group
+        });
+        of_group.sort_by_key(|(i, _)| *i);
+        done.extend(of_group.into_iter().map(|(_, done)| done));
     }
     if done.last().is_some_and(|last| last.name != TESTS || last.outcome != Outcome::Passed) {
         print!("\n{}", summary(&done));
@@ -195,14 +222,57 @@ fn run_all(steps: &[Step], all: bool, may_skip: &[String]) -> Vec<Done> {
     done
 }
 
-fn outcome(step: &Step, all: bool, may_skip: &[String]) -> Outcome {
-    match (step.missing)() {
+/// Runs a step; next to others, as a program of its own.
+fn run_one(step: &Step, number: &str, next_to_others: bool, all: bool, may_skip: &[String]) -> Done {
+    println!("\n== {} ({number}): {}", step.name, step.what);
+    let (started, before) = (Instant::now(), processor_time());
+    let body = || if next_to_others { in_its_own_program(step.name, all) } else { (step.run)(all) };
+    let outcome = match (step.missing)() {
         Some(why) if all && !may_skip.iter().any(|name| name == step.name) => {
             Outcome::Failed(format!("a tool is missing, and --may-skip does not name the step: {why}"))
         }
         Some(why) => Outcome::Skipped(why),
-        None => (step.run)(all).map_or_else(|error| Outcome::Failed(format!("{error:#}")), |()| Outcome::Passed),
+        None => body().map_or_else(|error| Outcome::Failed(format!("{error:#}")), |()| Outcome::Passed),
+    };
+    match &outcome {
+        Outcome::Passed if step.name == TESTS => {}
+        Outcome::Passed => println!("== {}: ok, {:.1} s", step.name, started.elapsed().as_secs_f64()),
+        Outcome::Failed(why) => println!("== {}: failed: {why}", step.name),
+        Outcome::Skipped(why) => println!("== {}: skipped: {why}", step.name),
     }
+    // Next to others, theirs would be counted too.
+    let processor = processor_time().zip(before).filter(|_| !next_to_others).map(|(after, before)| after - before);
+    Done { name: step.name, outcome, time: started.elapsed(), processor }
+}
+
+/// Runs the body of a step by this program again, whose lines are printed as they come, behind the step's name.
+fn in_its_own_program(name: &str, all: bool) -> Result<()> {
+    let this = env::current_exe().context("this program has no path")?;
+    let mut command = shell::command(this, &["test", "--body", name]);
+    command.args(all.then_some("--all"));
+    with_its_lines(name, command)
+}
+
+/// Runs a program whose lines are printed behind a name. The error is what it says from its last `error: ` on.
+fn with_its_lines(name: &str, mut command: Command) -> Result<()> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("the program of {name} did not start"))?;
+    let (out, err) = (child.stdout.take().expect("it is a pipe"), child.stderr.take().expect("it is a pipe"));
+    let print = |line: &str| println!("{name}: {line}");
+    let said = thread::scope(|scope| {
+        scope.spawn(|| lines(out).for_each(|line| print(&line)));
+        lines(err).inspect(|line| print(line)).fold(String::new(), |said, line| match line.strip_prefix("error: ") {
+            Some(error) => error.into(),
+            None => said + "\n" + &line,
+        })
+    });
+    ensure!(child.wait()?.success(), "{}", said.trim_end());
+    Ok(())
+}
+
+/// The lines of a stream, until it ends.
+fn lines(stream: impl Read) -> impl Iterator<Item = String> {
+    BufReader::new(stream).split(b'\n').map_while(Result::ok).map(|line| String::from_utf8_lossy(&line).into_owned())
 }
 
 /// The time of each step, the processor time of what it ran, and the reason for each that was skipped.
@@ -373,6 +443,25 @@ mod tests {
         let summary = summary(&done);
         assert!(summary.contains("\none    FAILED "), "{summary}");
         assert!(summary.ends_with("\nNOT PROVED HERE: three: no tool\n"), "{summary}");
+    }
+
+    #[test]
+    fn a_program_of_its_own_fails_with_its_last_error() {
+        let says = |text: &str| with_its_lines("fake", shell::command("sh", &["-c", text]));
+        says("echo error: nothing >&2").unwrap();
+        let error = says("echo error: one >&2; echo out; printf 'error: two\n  three\n\n' >&2; exit 1").unwrap_err();
+        assert_eq!(error.to_string(), "two\n  three");
+    }
+
+    #[test]
+    fn what_runs_next_to_others_is_in_order_and_its_failures_are_told() {
+        // This program has no such subcommand, so each fails by itself.
+        let steps = ["one", "two", "three"].map(|name| step(name, Part::Always, "", |_| Ok(())).apart());
+        let done = run_all(&steps, false, &[]);
+        assert_eq!(done.iter().map(|done| done.name).collect::<Vec<_>>(), ["one", "two", "three"]);
+        assert!(done.iter().all(|done| matches!(done.outcome, Outcome::Failed(_))));
+        // One such step alone needs no program of its own.
+        assert_eq!(run_all(&steps[..1], false, &[])[0].outcome, Outcome::Passed);
     }
 
     #[test]
