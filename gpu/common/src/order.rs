@@ -1,7 +1,7 @@
 //! Orders that comparison sorts take: a type with a function that runs on the device.
 //!
 //! A sort by an order compares keys by [`Order::before`] alone, so any strict weak order will do. The kernels of a sort
-//! are generic over the order; each order needs instances of its own, which [`sort_kernels!`](crate::sort_kernels)
+//! are generic over the order; each order needs instances of its own, which `sort_kernels!`
 //! makes in the crate of the order.
 
 use crate::transform::Functor;

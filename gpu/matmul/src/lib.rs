@@ -5,8 +5,8 @@
 //!
 //! Factors, transposes, strides, batches and other types are the library's (`rungs-products`).
 //!
-//! Shared by the rungs: which tile of C a block computes ([`tile_of_block`]), and a matrix that reads as zero outside
-//! its bounds ([`Matrix`]).
+//! Shared by the rungs: which tile of C a block computes (`tile_of_block`), and a matrix that reads as zero outside
+//! its bounds (`Matrix`).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]

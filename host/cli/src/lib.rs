@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`algorithms`] | families and rungs, their problems and oracles |
-//! | [`bench`] | measuring rungs, next to libraries |
+//! | [`mod@bench`] | measuring rungs, next to libraries |
 //! | [`checks`] | what the simulator's checks find |
 //! | [`contest`] | a reader's launches against a rung |
 //! | [`counters`] | what the simulator counts of kernels, by line of the source |

@@ -116,8 +116,7 @@ pub fn checked(engine: &Engine, problem: &dyn Problem, rung: &'static Rung) -> R
 /// Runs a prepared problem and compares the output.
 ///
 /// # Errors
-/// As for [`Prepared::restore`](crate::algorithms::Prepared::restore),
-/// [`Prepared::run`](crate::algorithms::Prepared::run) and [`Prepared::verify`](crate::algorithms::Prepared::verify).
+/// As for [`Prepared::restore`], [`Prepared::run`] and [`Prepared::verify`].
 pub fn run_once(prepared: &mut dyn Prepared) -> Result<()> {
     prepared.restore()?;
     prepared.run()?;

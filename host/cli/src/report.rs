@@ -53,7 +53,7 @@ struct Runs<'a> {
 /// Writes the report of runs to standard output.
 ///
 /// # Errors
-/// As for [`print`]; [`Error::Usage`] if a row cannot be written as JSON.
+/// As for [`print()`]; [`Error::Usage`] if a row cannot be written as JSON.
 pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Result<()> {
     match format {
         Format::Json => json(&Runs { schema: SCHEMA, device, seed, results: rows }),
@@ -186,7 +186,7 @@ impl Grid {
     /// Writes it to standard output as text.
     ///
     /// # Errors
-    /// As for the function [`print`].
+    /// As for the function [`print()`].
     pub fn print(&self) -> Result<()> {
         print(&format!("{}\n", self.text()))
     }
@@ -224,7 +224,7 @@ impl Grid {
     /// Writes it to standard output as CSV (RFC 4180).
     ///
     /// # Errors
-    /// As for the function [`print`].
+    /// As for the function [`print()`].
     pub fn print_csv(&self) -> Result<()> {
         let quote = |cell: &String| match cell.contains([',', '"', '\n']) {
             true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -238,7 +238,7 @@ impl Grid {
 /// Writes one JSON object to standard output.
 ///
 /// # Errors
-/// As for [`print`]; [`Error::Usage`] if the value cannot be written as JSON.
+/// As for [`print()`]; [`Error::Usage`] if the value cannot be written as JSON.
 pub fn json<T: Serialize>(value: &T) -> Result<()> {
     let text =
         serde_json::to_string_pretty(value).map_err(|e| Error::Usage(format!("cannot be written as JSON: {e}")))?;

@@ -12,7 +12,7 @@
 //! | [`sift`] | parts items, or finds runs of equal ones |
 //! | [`segmented_sort`] | sorts each segment of a vector |
 //! | [`top_k`] | finds the k largest keys |
-//! | [`matmul`] | multiplies matrices |
+//! | `matmul` | multiplies matrices |
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
 //!

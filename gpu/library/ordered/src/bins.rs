@@ -4,7 +4,7 @@
 //! below the first edge, of keys from the last edge on, and of NaN. Floats are compared as numbers, so -0.0 is 0.0.
 //!
 //! A block has the edges in shared memory, and several copies of the counters, so that its warps do not all add to the
-//! same word. Each thread loads [`ITEMS`] keys at once and searches the edges by halves. Where all lanes of a warp
+//! same word. Each thread loads `ITEMS` keys at once and searches the edges by halves. Where all lanes of a warp
 //! found one bin, as with equal or sorted keys, one of them adds for all. At the end the blocks add their counters to
 //! the result.
 //!

@@ -172,7 +172,7 @@ pub trait Multiplies: Sync {
         None
     }
 
-    /// The rung for matrices of [`f16`], if there is one.
+    /// The rung for matrices of [`struct@f16`], if there is one.
     fn f16(&self) -> Option<&dyn MultipliesOf<f16>> {
         None
     }

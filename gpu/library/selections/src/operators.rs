@@ -1,7 +1,7 @@
 //! The kernels of an operator of your own, in the crate of the operator; and the operator [`Compose`].
 //!
 //! An operator is a type that implements [`Operator`]. It is associative and has an identity; it need not be
-//! commutative. Elements are any [`Scalar`], among them a [`Pair`](simt::Pair) of numbers of 4 bytes.
+//! commutative. Elements are any [`Scalar`](simt::Scalar), among them a [`Pair`] of numbers of 4 bytes.
 //!
 //! An operator that is not associative does no harm. Its results combine the right elements, each once and in their
 //! order, with any number of identities between them, but in unspecified groups: for `reduce_with` the same in every
@@ -12,7 +12,7 @@ pub use rungs_common::operator::Operator;
 use simt::Pair;
 
 /// Affine maps in sequence, the first element first: `Pair(a, b)` makes `a * x + b` of x. A scan of the maps
-/// x → a[i]·x + b[i] solves the recurrence x[i + 1] = a[i]·x[i] + b[i]. Integers are taken modulo 2³².
+/// `x → a[i]·x + b[i]` solves the recurrence `x[i + 1] = a[i]·x[i] + b[i]`. Integers are taken modulo 2³².
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compose;
 

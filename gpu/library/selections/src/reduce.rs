@@ -5,7 +5,7 @@
 //!
 //! Each warp has consecutive turns of [`ROWS`] rows of 32 packs of 16 bytes, which it loads all together. A lane
 //! combines the elements of a pack. To keep the order, lanes are combined before rows. The rows share the steps: lanes
-//! that differ in one bit exchange halves of their rows, so that each goes on with half as many ([`combine_rows`]); 12
+//! that differ in one bit exchange halves of their rows, so that each goes on with half as many (`combine_rows`); 12
 //! shuffles per word take the place of 40. Warps and then blocks are combined in order; the block with the last ticket
 //! combines the blocks, as in the last rung of the course's reductions.
 //!

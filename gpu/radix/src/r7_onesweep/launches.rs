@@ -72,7 +72,7 @@ where
 /// Sorts keys in place, and moves the value of each with it.
 ///
 /// # Errors
-/// As for [`sort`].
+/// As for [`sort()`].
 pub fn sort_pairs(on: &dyn Launcher, pairs: Pairs, memory: &mut Memory<u32>) -> Result {
     let Pairs { keys, values, order } = pairs;
     sort_by(radix_onesweep_pass::<u32, WithValues>::default(), on, keys, values, order, memory)

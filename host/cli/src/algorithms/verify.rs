@@ -13,7 +13,7 @@ pub const ON_DEVICE_FROM: usize = 1 << 20;
 /// Whether every result of a scan follows from the one before it; `None` for floats, whose sums round.
 ///
 /// # Errors
-/// As for [`keys`].
+/// As for [`scan`].
 pub fn follows(
     dtype: Dtype,
     input: &dyn AnyBuffer,

@@ -93,7 +93,7 @@ impl Worth {
     }
 
     /// Whether the keys of a `sample`, in whose buckets by the top bits is what was `found`, are worth a map. `any`:
-    /// one of the keys. The counters of the sample are not zero behind that. `slots`: memory for [`SAMPLE`] keys.
+    /// one of the keys. The counters of the sample are not zero behind that. `slots`: memory for `SAMPLE` keys.
     #[inline(always)]
     #[track_caller]
     pub fn is_worth<W: Key>(self, sample: [W; EACH], found: Found, any: W, slots: Shared<W>) -> bool {
@@ -142,7 +142,7 @@ pub fn found_in(histogram: Global<u32>, choice: Choice) -> Found {
     found.of_block::<STARTS_THREADS>()
 }
 
-/// What a sample shows of the buckets of all keys. All threads of a block of [`COUNT_THREADS`], which has cleared the
+/// What a sample shows of the buckets of all keys. All threads of a block of `COUNT_THREADS`, which has cleared the
 /// counters of the sample, call it, and get the same; so do all blocks.
 #[inline(always)]
 #[track_caller]

@@ -159,7 +159,7 @@ pub fn scratch_wide(on: &dyn Launcher, n: u32, options: &Options) -> Result<Wide
 /// Sorts keys of 64 bits in place. None go from the last digit: that takes eight passes.
 ///
 /// # Errors
-/// As for [`sort`].
+/// As for [`sort()`].
 pub fn sort_wide(on: &dyn Launcher, keys: Keys<u64>, memory: &mut Wide) -> Result {
     match memory {
         Wide::OneBlock => one_block(on, keys),

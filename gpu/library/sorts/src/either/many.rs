@@ -218,10 +218,10 @@ pub fn radix_either_many_first<W: Key, M: Mapping>(
     }
 }
 
-/// The second partition, `tiles` and `cursors` as for [`radix_msd_buckets_partition`], or the first pass, of tile i by
+/// The second partition, `tiles` and `cursors` as for [`radix_msd_skewed_partition`], or the first pass, of tile i by
 /// block i and in any order: before the first pass there is none to keep.
 ///
-/// [`radix_msd_buckets_partition`]: crate::buckets::radix_msd_buckets_partition
+/// [`radix_msd_skewed_partition`]: crate::buckets::radix_msd_skewed_partition
 #[kernel(max_threads = THREADS, min_blocks = partition_blocks::<W, M>(), max_spills = SPILLS, instances(
     radix_either_many_second: <u32, Plain>,
     radix_either_many_second_mapped: <u32, Mapped>,

@@ -20,7 +20,7 @@ pub const fn spread(d: u32) -> u32 {
 }
 
 /// Turns the histogram, once it is complete, into starts, cursors and tiles, see
-/// [`radix_msd_buckets_starts`](crate::buckets::radix_msd_buckets_starts). Calls `see` with the start and
+/// [`radix_pieces_starts`](crate::buckets::radix_pieces_starts). Calls `see` with the start and
 /// the number of keys of the bucket of each thread; all lanes of a warp call it together.
 #[inline(always)]
 #[track_caller]

@@ -62,7 +62,7 @@ pub const TABLE_WORDS: u32 = PASSES * DIGITS;
 /// pairs `to` another, and in the last pass to `keys` and `values`. A partition moves each pair to its bucket the same
 /// way, of two the second is the last; or it leaves, if this sort goes by digits.
 ///
-/// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`](super::Buckets). `states`: 256 words per tile.
+/// `counts`: two tables, see [`Pass::table`]. `buckets`: see `Buckets`. `states`: 256 words per tile.
 #[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
     radix_msd_pairs_partition_apart: <Partition, Apart>,
     radix_msd_pairs_partition_joined: <Partition, Joined>,

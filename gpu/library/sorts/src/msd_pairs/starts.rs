@@ -7,7 +7,7 @@ use simt::{Global, grid, kernel, warp};
 pub use crate::msd::STARTS_THREADS;
 
 /// Turns the histogram of `1 << (first_bits + second_bits)` buckets of `n` keys into starts and tiles, see
-/// [`start_buckets`]; one block per value of the first bits. The pairs of this `sort` go by digits if a
+/// `start_buckets`; one block per value of the first bits. The pairs of this `sort` go by digits if a
 /// bucket has more than `most` keys.
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]

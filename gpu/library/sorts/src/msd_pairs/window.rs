@@ -4,7 +4,7 @@ use crate::msd::ITEMS;
 use core::marker::PhantomData;
 use simt::{opaque, thread, unroll};
 
-/// Threads of a block; each has [`ITEMS`] slots.
+/// Threads of a block; each has `ITEMS` slots.
 pub trait Block: Copy + 'static {
     /// Threads, at most 512: numbers of slots are words of 13 bits.
     const THREADS: u32;

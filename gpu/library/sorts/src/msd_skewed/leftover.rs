@@ -18,7 +18,7 @@ pub struct Arrays<W> {
 }
 
 impl<W: Key> Arrays<W> {
-    /// [`IN_SCRATCH`] or [`IN_OUTPUT`].
+    /// `IN_SCRATCH` or `IN_OUTPUT`.
     #[inline(always)]
     pub fn of(self, array: u32) -> Global<W> {
         if array == IN_SCRATCH { self.scratch } else { self.output }
@@ -113,7 +113,7 @@ pub struct Leftover {
     pub start: u32,
     pub end: u32,
     pub left: u32,
-    /// [`IN_SCRATCH`] or [`IN_OUTPUT`].
+    /// `IN_SCRATCH` or `IN_OUTPUT`.
     pub array: u32,
 }
 

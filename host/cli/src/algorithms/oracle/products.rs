@@ -101,7 +101,7 @@ impl<T: Number> Product<T> {
     /// equal A·(B·x), computed modulo 2⁶⁴, for several random x; a wrong row survives each with a probability below
     /// 2⁻⁵⁰. The row that fails is then computed in full. Other products are computed in full in `f64`, and compared
     /// within [`Precision::bound`]. If they are large, that is done for some rows, and all are compared by C·x as
-    /// above, in `f64`, within [`UNLIKELY`] times [`Precision::likely`]. So are integers where C is rounded; rows are
+    /// above, in `f64`, within `UNLIKELY` times [`Precision::likely`]. So are integers where C is rounded; rows are
     /// then compared bit by bit.
     pub fn first_difference<C: Number>(&self, c: &[C], precision: Precision) -> Option<(usize, f64)> {
         let largest = |v: &[T]| v.iter().fold(0.0f64, |most, &x| most.max(x.into().abs()));
