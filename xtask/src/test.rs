@@ -86,9 +86,10 @@ const SHORT_SCHEDULES: &str = "4";
 const STEPS: &[Step] = &[
     step("setup", Part::Always, "find the tools, and install missing ones", |_| setup::run(&setup::Args::default())),
     step("format", Part::Always, "cargo fmt --check", |_| shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
-    step("lints", Part::Always, "cargo clippy, and the lock files of the workspaces below this one", |_| {
+    step("lints", Part::Always, "cargo clippy, cargo doc, and the lock files of the workspaces below this one", |_| {
         lock_files()?;
-        shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+        docs()
     }),
     step("rust-cuda", Part::All, "cargo check of the kernels on rust-cuda's cuda_std", |_| rust_cuda()),
     step("build-ptx", Part::Always, "PTX for sm_90a; with --all, for all architectures", build_fresh_ptx),
@@ -163,6 +164,13 @@ fn lock_files() -> Result<()> {
         shell::capture(shell::cargo(&call)).with_context(|| format!("`cargo update --workspace` in {folder}/"))?;
     }
     Ok(())
+}
+
+/// Every link of a doc comment leads somewhere. Not for private items: those of a kernel may name each other freely.
+fn docs() -> Result<()> {
+    let mut docs = shell::cargo(&["doc", "--workspace", "--no-deps"]);
+    docs.env("RUSTDOCFLAGS", "-D warnings");
+    shell::run(docs)
 }
 
 /// What became of a step.
