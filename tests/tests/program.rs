@@ -4,7 +4,7 @@
 use assert_cmd::Command;
 use rungs_cli::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
 use serde_json::Value;
-use simt::{bf16, f16};
+use simt::{F8E4M3, F8E5M2, bf16, f16};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -408,6 +408,129 @@ fn matrices_of_every_type() {
         2,
         &["products of f32, not of f16"],
     );
+}
+
+/// Whole numbers of fp8, from raw files and from `.npy` as ml_dtypes and as bytes: all sums are exact. B is not square,
+/// no side is a multiple of 16, and k has more than one step of 128.
+#[test]
+fn matrices_of_fp8() {
+    let folder = TempDir::new().unwrap();
+    let (rows, inner, columns) = (5usize, 135usize, 3usize);
+    let at = |i: usize| (i * 37 % 9) as f64 - 4.0;
+    let (a, b): (Vec<f64>, Vec<f64>) =
+        ((0..rows * inner).map(at).collect(), (0..inner * columns).map(|i| at(i / 5 + 3)).collect());
+    let sum = |i: usize| -> f64 {
+        let (row, column) = (i / columns, i % columns);
+        (0..inner).map(|e| a[row * inner + e] * b[e * columns + column]).sum()
+    };
+    let want = Data::from((0..rows * columns).map(|i| -2.0 * sum(i) as f32).collect::<Vec<_>>());
+    let e4m3 = |of: &[f64]| of.iter().map(|&x| F8E4M3::from_f64(x).to_bits()).collect::<Vec<u8>>();
+    let e5m2 = |of: &[f64]| of.iter().map(|&x| F8E5M2::from_f64(x).to_bits()).collect::<Vec<u8>>();
+    let of_b = e4m3(&b);
+    for (name, of_a) in [("e4m3", e4m3(&a)), ("e5m2", e5m2(&a))] {
+        for descr in ["", "|u1", "<V1", "|V1"] {
+            let write = |matrix: &str, bytes: &[u8], [rows, columns]: [usize; 2]| {
+                let ending = if descr.is_empty() { "bin" } else { "npy" };
+                let file = path(&folder, &format!("{matrix}-{name}.{ending}"));
+                let head = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}\n");
+                let magic = [&b"\x93NUMPY\x01\x00"[..], &(head.len() as u16).to_le_bytes()].concat();
+                let head = if descr.is_empty() { vec![] } else { [&magic, head.as_bytes()].concat() };
+                fs::write(&file, [&head, bytes].concat()).unwrap();
+                file
+            };
+            let (a, b) = (write("a", &of_a, [rows, inner]), write("b", &of_b, [inner, columns]));
+            let sides = ["--m", "5", "--n", "3", "--k", "135"];
+            let sides = if descr.is_empty() { &sides[..] } else { &[] };
+            for (precision, ending) in [("promoted", "npy"), ("hardware", "bin")] {
+                let c = path(&folder, &format!("c.{ending}"));
+                let call = ["matmul", "--dtype", name, "--precision", precision, "--alpha", "-2", "--output", &c];
+                let (code, _, err) = outcome(&[&call[..], &["--input", &a, &b], sides].concat());
+                assert_eq!(code, 0, "{name} {descr} {precision}: {err}");
+                let product = rungs_cli::data::read_matrix(&Place::from(&*c), &[Dtype::F32], Some((rows, columns)));
+                assert_eq!(product.unwrap().data, want, "{name} {descr} {precision}");
+            }
+        }
+    }
+    let raw = |name: &str| path(&folder, &format!("{name}-e4m3.bin"));
+    let (a, b) = (raw("a"), raw("b"));
+    let of_files = ["matmul", "--dtype", "e4m3", "--input", &a, &b];
+    refused_in_short(&of_files, 2, &["a-e4m3.bin", "--m, --n and --k"]);
+    refused_in_short(&[&of_files[..], &["--m", "5", "--n", "4", "--k", "135"]].concat(), 4, &["b-e4m3.bin"]);
+    refused_in_short(&[&of_files[..], &["--m", "5", "--n", "3", "--k", "134"]].concat(), 4, &["a-e4m3.bin"]);
+    refused_in_short(&[&of_files[..], &["--m", "5", "--n", "3", "--k", "135", "--seed", "2"]].concat(), 2, &["--seed"]);
+    // As ml_dtypes names e5m2, whose bits would be other numbers in B.
+    let eighths = path(&folder, "eighths.npy");
+    let head = "{'descr': '<f1', 'fortran_order': False, 'shape': (1, 1), }\n";
+    let magic = [&b"\x93NUMPY\x01\x00"[..], &(head.len() as u16).to_le_bytes()].concat();
+    fs::write(&eighths, [&magic, head.as_bytes(), &[0]].concat()).unwrap();
+    refused_in_short(
+        &["matmul", "--dtype", "e4m3", "--input", &eighths, &eighths],
+        4,
+        &["its elements are '<f1', and fp8 is needed", "B.astype(ml_dtypes.float8_e4m3fn).view('u1')"],
+    );
+    let floats = path(&folder, "floats.npy");
+    let output = Output::open(&Place::from(&*floats), Format::Npy).unwrap();
+    output.write_matrix(&Data::from(vec![1.0f32; 9]), 3, 3).unwrap();
+    let advice = "A.astype(ml_dtypes.float8_e5m2).view('u1') and B.astype(ml_dtypes.float8_e4m3fn).view('u1')";
+    refused_in_short(
+        &["matmul", "--dtype", "e5m2", "--input", &floats, &floats],
+        4,
+        &["its elements are f32, and fp8 is needed", advice],
+    );
+}
+
+/// Drawn elements, whose sums round: around the tiles of 64 columns and the steps of 32 and 128 k, both types, both
+/// sums, checked for races; and the reports.
+#[test]
+fn drawn_matrices_of_fp8() {
+    for dtype in ["e4m3", "e5m2"] {
+        for precision in ["promoted", "hardware"] {
+            for [m, n, k] in [[1, 1, 1], [31, 33, 129], [129, 63, 31], [3, 65, 257], [127, 20, 2100], [4, 5, 0]] {
+                let [m, n, k] = [m, n, k].map(|side: u32| side.to_string());
+                let sides = ["--m", &m, "--n", &n, "--k", &k, "--keys", "uniform", "--check=1"];
+                let call = [&["matmul", "--dtype", dtype, "--precision", precision, "--format", "json"], &sides[..]];
+                let (code, out, err) = outcome(&call.concat());
+                assert_eq!(code, 0, "{dtype} {precision} {m} {n} {k}: {err}");
+                let row = &serde_json::from_str::<Value>(&out).unwrap()["results"][0];
+                let names = [&row["family"], &row["rung"], &row["dtype"]].map(|name| name.as_str().unwrap());
+                assert_eq!(names, ["matmul", &format!("fp8-{precision}"), dtype]);
+                assert_eq!((&row["verified"], row["m"].to_string(), row["k"].to_string()), (&Value::Bool(true), m, k));
+            }
+        }
+    }
+    let (code, out, err) = outcome(&["matmul", "--dtype", "e4m3", "--n", "33", "--format", "csv"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.lines().nth(1).unwrap().starts_with("matmul,fp8-promoted,simulator,33,33,33,e4m3,"), "{out}");
+    let seeds = ["1", "2"].map(|seed| {
+        let call = raw(&["matmul", "--dtype", "e5m2", "--n", "9", "--seed", seed, "--output", "-"]).output().unwrap();
+        assert!(call.stdout.starts_with(b"\x93NUMPY"));
+        call.stdout
+    });
+    assert_ne!(seeds[0], seeds[1]);
+}
+
+#[test]
+fn options_that_fp8_has_no_use_for() {
+    for (option, value, words) in [
+        ("--rung", "fp32", "--rung does nothing here"),
+        ("--gpus", "2", "--gpus does nothing here"),
+        ("--transpose", "nt", "--transpose does nothing here"),
+        ("--beta", "1", "--beta does nothing here"),
+        ("--batch", "2", "--batch does nothing here"),
+        ("--precision", "tf32", "promoted or hardware, not tf32"),
+        ("--alpha", "1e39", "--alpha 1e39 is beyond the type of sums of f32"),
+        ("--m", "2^31", "A would have 2147483648 x 16 elements"),
+    ] {
+        refused_in_short(&["matmul", "--dtype", "e4m3", "--n", "9", option, value], 2, &[words]);
+    }
+    for precision in ["promoted", "hardware"] {
+        for dtype in ["f32", "f16"] {
+            let call = ["matmul", "--n", "9", "--dtype", dtype, "--precision", precision];
+            refused_in_short(&call, 2, &[precision, "--dtype e4m3 or e5m2"]);
+        }
+    }
+    refused(&["matmul", "--n", "9", "--dtype", "e4m2"], 2, &["did you mean e4m3"]);
+    refused(&["matmul", "--n", "9", "--dtype", "u8"], 2, &["f32, f64, f16, bf16, e4m3, e5m2"]);
 }
 
 #[test]

@@ -29,8 +29,8 @@ pub struct Row {
     /// Columns of A.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<u64>,
-    /// The element type.
-    pub dtype: Dtype,
+    /// The name of the element type.
+    pub dtype: &'static str,
     /// The type of the keys' values, if they have values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Dtype>,
@@ -202,7 +202,7 @@ impl Row {
             n: size.n(),
             m,
             k,
-            dtype,
+            dtype: dtype.name(),
             values: None,
             verified: false,
             skipped: None,

@@ -1,6 +1,7 @@
 //! Matrix product.
 
 use super::apart::{Apart, Launches};
+use super::fp8::Eight;
 use super::oracle::products as oracle;
 use super::upload::{Changed, Uploaded};
 use super::{
@@ -60,6 +61,10 @@ fn precision_of(entry: &Entry<Matmul>, dtype: Dtype) -> Option<Precision> {
 fn unable(ladder: &'static Ladder<Matmul>, rung: &Rung, dtype: Dtype, parameters: &Parameters) -> Option<String> {
     let (entry, name) = (ladder.get(rung.name)?, rung.name);
     let Parameters { alpha, beta, transpose, precision, batch, .. } = *parameters;
+    if let Some(asked) = precision.filter(|precision| Precision::OF_EIGHT_BITS.contains(precision)) {
+        let types = Eight::ALL.map(Eight::name).join(" or ");
+        return Some(format!("{} sums are those of fp8: --dtype {types}", asked.name()));
+    }
     if precision.is_some() && dtype != Dtype::F32 {
         return Some(format!("a precision can be asked for with products of f32, not of {dtype}"));
     }
@@ -134,22 +139,8 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
     };
     let parameters = workload.parameters;
     let count = parameters.batch.unwrap_or(1).into();
-    for (what, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
-        let elements = rows.checked_mul(columns).and_then(|one| one.checked_mul(count));
-        if elements.is_none_or(|n| n > u32::MAX as u64) {
-            let (limit, times) = (u32::MAX, if count > 1 { format!("{count} x ") } else { String::new() });
-            let why = format!("{what} would have {times}{rows} x {columns} elements; the limit is {limit}");
-            return Err(Error::Usage(why));
-        }
-    }
-    // As the rung gets them.
-    let factor = |name: &str, given: Option<f64>, usual: f64| -> Result<f64> {
-        let given = given.unwrap_or(usual);
-        let factor: f64 = T::factor(given).into();
-        let beyond = || Error::Usage(format!("--{name} {given:e} is beyond the type of sums of {}", T::NAME));
-        if given.is_finite() && !factor.is_finite() { Err(beyond()) } else { Ok(factor) }
-    };
-    let (alpha, beta) = (factor("alpha", parameters.alpha, 1.0)?, factor("beta", parameters.beta, 0.0)?);
+    check_sizes(count, (m, n, k))?;
+    let (alpha, beta) = (factor::<T>("alpha", parameters.alpha, 1.0)?, factor::<T>("beta", parameters.beta, 0.0)?);
     let draw = |elements, number| workload.distribution.keys::<T>(elements, workload.seed.wrapping_add(number));
     let wrong = || Error::Usage(format!("matmul takes two matrices of {}, and with --beta one for C", T::NAME));
     let (a, b, c) = match workload.input {
@@ -182,6 +173,30 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
     let product = |((a, b), c)| oracle::Product { m, n, k, a, b, c, alpha, beta, known: oracle::Known::default() };
     let of = a.into_iter().zip(b).zip(each(c, count)).map(product).collect();
     Ok(Box::new(MatmulProblem { ladder, of, by_columns, uploaded, parameters }))
+}
+
+/// Refuses matrices that are too large for the numbers of their elements.
+pub(super) fn check_sizes(count: u64, (m, n, k): (u64, u64, u64)) -> Result<()> {
+    for (what, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
+        let elements = rows.checked_mul(columns).and_then(|one| one.checked_mul(count));
+        if elements.is_none_or(|n| n > u32::MAX as u64) {
+            let (limit, times) = (u32::MAX, if count > 1 { format!("{count} x ") } else { String::new() });
+            let why = format!("{what} would have {times}{rows} x {columns} elements; the limit is {limit}");
+            return Err(Error::Usage(why));
+        }
+    }
+    Ok(())
+}
+
+/// A factor as the rung gets it; `usual` if none is given.
+pub(super) fn factor<T: Multiplied>(name: &str, given: Option<f64>, usual: f64) -> Result<f64>
+where
+    T::Sum: Into<f64>,
+{
+    let given = given.unwrap_or(usual);
+    let factor: f64 = T::factor(given).into();
+    let beyond = || Error::Usage(format!("--{name} {given:e} is beyond the type of sums of {}", T::NAME));
+    if given.is_finite() && !factor.is_finite() { Err(beyond()) } else { Ok(factor) }
 }
 
 /// The matrices of a batch, which stand one behind the other; one alone is not copied.

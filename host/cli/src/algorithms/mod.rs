@@ -8,6 +8,7 @@
 pub mod along;
 mod apart;
 pub mod cubes;
+pub mod fp8;
 pub mod histogram;
 pub mod keys;
 pub mod matmul;
@@ -342,7 +343,7 @@ pub struct Parameters {
     pub beta: Option<f64>,
     /// Whether A, and whether B, is stored by columns.
     pub transpose: [bool; 2],
-    /// The precision of a product of matrices of `f32`; the rung's own where None.
+    /// The precision of a product of matrices of `f32`, or of fp8; the rung's own where None.
     pub precision: Option<Precision>,
     /// Matrix products of one shape in one call; 1 where None.
     pub batch: Option<u32>,

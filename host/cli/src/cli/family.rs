@@ -1,8 +1,9 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
 use super::{Common, check_argument, gpus, sweep};
+use crate::algorithms::fp8::{Eight, Fp8Problem};
 use crate::algorithms::segmented_sort::Lengths;
-use crate::algorithms::{Extra, Family, Kind, Operation, Parameters, Prepared, Size, Workload};
+use crate::algorithms::{Extra, Family, Kind, Operation, Parameters, Prepared, Problem, Rung, Size, Workload};
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
 };
@@ -69,6 +70,20 @@ pub(super) fn command(family: &'static Family) -> Command {
                 i.help(help).num_args(2..=3).value_names(["A", "B", "C"])
             })
             .mut_arg("keys", |k| k.hide(true))
+            .mut_arg("dtype", |dtype| {
+                let names = dtypes.join(", ");
+                let help =
+                    format!("Element type: {names}, e4m3, or e5m2 (A; B is of e4m3). Products of fp8 are of f32");
+                let parse = |text: &str| {
+                    let floats = family.dtypes.iter().map(|dtype| (dtype.name(), *dtype));
+                    // Elements of fp8 are read as the bytes that they are.
+                    let all: Vec<_> = floats.chain(Eight::ALL.map(|eight| (eight.name(), Dtype::U8))).collect();
+                    let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+                    let found = names.iter().position(|name| *name == text);
+                    found.map(|i| all[i].1).ok_or_else(|| Error::unknown("type of matrices", text, &names))
+                };
+                dtype.help(help).value_parser(parse)
+            })
             .args([
                 Arg::new("m").long("m").value_name("M").help("Rows of A and C").value_parser(value_parser!(Count)),
                 Arg::new("k")
@@ -194,12 +209,14 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .value_name("PRECISION")
             .help(
                 "Precision of products of f32: f32, three-tf32 (about as precise, on the tensor cores), mixed (the \
-                 same, faster if k is large) or tf32 (10 mantissa bits) [default: f32, or that of --rung]",
+                 same, faster if k is large) or tf32 (10 mantissa bits) [default: f32, or that of --rung]; of sums of \
+                 fp8: promoted (to f32 every 128 of k) or hardware (about 14 bits) [default: promoted]",
             )
-            .value_parser(PossibleValuesParser::new(Precision::ALL.map(Precision::name)).map(|name| {
-                let named = |precision: &Precision| precision.name() == name;
-                Precision::ALL.into_iter().find(named).unwrap_or(Precision::F32)
-            })),
+            .value_parser({
+                let all = || Precision::ALL.into_iter().chain(Precision::OF_EIGHT_BITS);
+                PossibleValuesParser::new(all().map(Precision::name))
+                    .map(move |name| all().find(|precision| precision.name() == name).unwrap_or(Precision::F32))
+            }),
         Extra::Batch => number(
             "batch",
             "Products of one shape in one call; each file then has its matrices one below the other [default: 1]",
@@ -246,7 +263,51 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
     parameters
 }
 
+/// The type of 8 bits of this name.
+fn eight_of(name: &str) -> Option<Eight> {
+    Eight::ALL.into_iter().find(|eight| eight.name() == name)
+}
+
+/// Why a file is refused, without the advice to turn numbers into bytes: bits of fp8 are needed.
+fn advice_for_eight(of_a: Eight, why: String) -> String {
+    let Some((what, _)) = why.split_once("and u8 is needed") else { return why };
+    let (of_a, of_b) = (of_a.numpy(), Eight::E4m3.numpy());
+    format!(
+        "{what}and fp8 is needed; save A.astype(ml_dtypes.{of_a}).view('u1') and \
+         B.astype(ml_dtypes.{of_b}).view('u1') instead"
+    )
+}
+
+/// A product of fp8: by the library's kernels, with the matrices as they are for rungs.
+fn run_eight(of_a: Eight, family: &'static Family, matches: &ArgMatches, common: &Common) -> Result<()> {
+    super::refuse_unused(matches, &["rung"], "the library's kernels of fp8 are no rungs; --precision chooses them")?;
+    let shape = "the program multiplies one A by one B of fp8, both by rows, on one device, and adds nothing";
+    super::refuse_unused(matches, &["gpus", "transpose", "beta", "batch"], shape)?;
+    let parameters = parameters(family.extras, matches);
+    if let Some(other) = parameters.precision.filter(|precision| !Precision::OF_EIGHT_BITS.contains(precision)) {
+        let names = Precision::OF_EIGHT_BITS.map(Precision::name).join(" or ");
+        return Err(Error::Usage(format!("the precision of sums of {} is {names}, not {}", of_a.name(), other.name())));
+    }
+    if super::given(matches, "input") {
+        super::refuse_unused(matches, &["keys", "seed"], "the elements come from a file")?;
+    }
+    let given = Given::read(family, matches, &parameters).map_err(|error| match error {
+        Error::Read { path, what } => Error::Read { path, what: advice_for_eight(of_a, what) },
+        other => other,
+    })?;
+    let outputs = Places::of(matches).open(given.format.unwrap_or(Format::usual(Dtype::F32)))?;
+    let engine = common.engine()?;
+    let size = given.size.unwrap_or(family.sizes.on(&engine));
+    let problem = Fp8Problem::new(of_a, workload(family, matches, common, (size, Dtype::U8), given.data, parameters))?;
+    let row = Row::new(&engine, family, problem.rung(), &problem, Dtype::U8);
+    finish(common, &engine, (problem.rung(), &problem), Row { dtype: of_a.name(), ..row }, outputs, size)
+}
+
 pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common) -> Result<()> {
+    let dtype = matches.get_raw("dtype").and_then(|mut given| given.next()?.to_str());
+    if let Some(eight) = dtype.and_then(eight_of) {
+        return run_eight(eight, family, matches, common);
+    }
     if let Some(gpus) = gpus::asked(matches) {
         return gpus::run_family(family, gpus[0], matches, common);
     }
@@ -278,21 +339,45 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         return Err(Error::Usage(format!("--{option} does nothing here: {} has no use for it", rung.name)));
     }
     let size = size.unwrap_or_else(|| family.default_size(&engine, rung));
-    let problem = family.make(Workload {
-        size,
-        dtype,
-        distribution: matches.get_one("keys").cloned().unwrap_or(family.input),
-        seed: common.seed,
-        input: given.data,
-        parameters,
-    })?;
-    let row = Row::new(&engine, family, rung, &*problem, dtype).judged(checked(&engine, &*problem, rung)?);
+    let problem = family.make(workload(family, matches, common, (size, dtype), given.data, parameters))?;
+    let row = Row::new(&engine, family, rung, &*problem, dtype);
+    // The results of a batch go to the file one below the other.
+    let of_all = match size {
+        Size::Product { m, n, k } => Size::Product { m: m * u64::from(parameters.batch.unwrap_or(1)), n, k },
+        elements => elements,
+    };
+    finish(common, &engine, (rung, &*problem), row, outputs, of_all)
+}
+
+/// The problem that the options ask for.
+fn workload(
+    family: &Family,
+    matches: &ArgMatches,
+    common: &Common,
+    (size, dtype): (Size, Dtype),
+    input: Option<Vec<Data>>,
+    parameters: Parameters,
+) -> Workload {
+    let distribution = matches.get_one("keys").cloned().unwrap_or(family.input);
+    Workload { size, dtype, distribution, seed: common.seed, input, parameters }
+}
+
+/// Checks, verifies and times a rung, and writes its output, of this size, and the report, which begins as `row`.
+fn finish(
+    common: &Common,
+    engine: &Engine,
+    (rung, problem): (&'static Rung, &dyn Problem),
+    row: Row,
+    outputs: Outputs,
+    size: Size,
+) -> Result<()> {
+    let row = row.judged(checked(engine, problem, rung)?);
     if row.error.is_some() {
-        return common.refuse(&engine, &row);
+        return common.refuse(engine, &row);
     }
-    let mut prepared = problem.prepare(&engine, rung)?;
-    let mut row = row.timed(&*problem, time(&engine, &mut *prepared, GPU_RUNS))?;
-    common.refuse(&engine, &row)?;
+    let mut prepared = problem.prepare(engine, rung)?;
+    let mut row = row.timed(problem, time(engine, &mut *prepared, GPU_RUNS))?;
+    common.refuse(engine, &row)?;
     let left_out = problem.left_out();
     if left_out > 0 {
         let are = if left_out == 1 { "is" } else { "are" };
@@ -304,12 +389,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         let value = prepared.output()?.show(0);
         row.value = Some(Number(if value == "-NaN" { "NaN".into() } else { value }));
     }
-    // The results of a batch go to the file one below the other.
-    let of_all = match size {
-        Size::Product { m, n, k } => Size::Product { m: m * u64::from(parameters.batch.unwrap_or(1)), n, k },
-        elements => elements,
-    };
-    outputs.write(&mut *prepared, of_all)?.report(common, &engine, row)
+    outputs.write(&mut *prepared, size)?.report(common, engine, row)
 }
 
 /// The outputs from the command line.

@@ -129,7 +129,11 @@ impl Found {
         if let Some(&strange) = types.first().filter(|_| types.iter().all(|dtype| descr_of(*dtype).is_none())) {
             return Err(no_type(strange));
         }
-        let Self { descr, fortran, shape } = self;
+        let Self { mut descr, fortran, shape } = self;
+        // Bytes of no type: numpy has no fp8, and ml_dtypes saves e4m3 so.
+        if types == [Dtype::U8] && ["<V1", "|V1"].contains(&&*descr) {
+            descr = "|u1".into();
+        }
         let (mut wrong, mut array) = (vec![], "array".to_string());
         let reshaped = shape.len() != dimensions;
         if reshaped {

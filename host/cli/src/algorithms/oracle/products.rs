@@ -73,7 +73,8 @@ pub struct Product<T> {
 #[derive(Default)]
 pub struct Known(OnceLock<Vec<Row>>);
 
-/// A row of C as it should be, and the sums of the absolute values of all terms.
+/// A row of C as it should be, and the sums of the absolute values of all terms; of elements of 8 bits, the errors that
+/// the sums may have.
 type Row = (Vec<f64>, Vec<f64>);
 
 /// Elements of C up to which rows are kept.
@@ -100,28 +101,37 @@ impl<T: Number> Product<T> {
     /// A product of integers of any size is checked exactly, if C holds it without rounding: with integers x, C·x must
     /// equal A·(B·x), computed modulo 2⁶⁴, for several random x; a wrong row survives each with a probability below
     /// 2⁻⁵⁰. The row that fails is then computed in full. Other products are computed in full in `f64`, and compared
-    /// within [`Precision::bound`]. If they are large, that is done for some rows, and all are compared by C·x as
-    /// above, in `f64`, within `UNLIKELY` times [`Precision::likely`]. So are integers where C is rounded; rows are
-    /// then compared bit by bit.
+    /// within [`Precision::bound`], or for elements of 8 bits within what the partial sums allow. If they are large,
+    /// that is done for some rows, and all are compared by C·x as above, in `f64`, within `UNLIKELY` times
+    /// [`Precision::likely`]. So are integers where C is rounded; rows are then compared bit by bit.
     pub fn first_difference<C: Number>(&self, c: &[C], precision: Precision) -> Option<(usize, f64)> {
         let largest = |v: &[T]| v.iter().fold(0.0f64, |most, &x| most.max(x.into().abs()));
         let integers = |v: &[T]| v.iter().all(|&x| x.into().fract() == 0.0);
         let (of_a, of_b) = (largest(&self.a), largest(&self.b));
         let of_products = of_a * of_b * self.k as f64;
         let of_c = self.beta.abs() * largest(&self.c);
+        let whole = self.alpha.fract() == 0.0
+            && self.beta.fract() == 0.0
+            && [&self.a, &self.b, &self.c].into_iter().all(|v| integers(v));
         // Every partial sum is then an integer that sums hold exactly, also if a factor is applied to it.
         let exact = self.alpha.abs().max(1.0) * of_products + of_c <= precision.exact_sums_to()
             && of_a.max(of_b) <= precision.exact_to()
-            && self.alpha.fract() == 0.0
-            && self.beta.fract() == 0.0
-            && [&self.a, &self.b, &self.c].into_iter().all(|v| integers(v));
-        let tolerance = if exact { 0.0 } else { precision.bound(self.k) };
-        let row_difference = |row| self.row_difference(c, row, tolerance);
+            && whole;
+        let tolerance = match precision.depth(self.k) {
+            _ if exact => 0.0,
+            0 => precision.bound(self.k),
+            _ => 1.0,
+        };
+        let row_difference = |row| self.row_difference(c, row, precision, tolerance);
         if self.m * self.n * self.k <= FULL_ORACLE {
             return (0..self.m).find_map(row_difference);
         }
-        if exact && C::ROUNDING == 0.0 {
-            return self.wrong_row(c).and_then(row_difference);
+        // Sums of elements of 8 bits are mostly exact even where they need not be: their terms have two signs.
+        if (exact || whole && precision.depth(self.k) > 0) && C::ROUNDING == 0.0 {
+            let wrong = self.wrong_row(c);
+            if exact || wrong.is_none() {
+                return wrong.and_then(row_difference);
+            }
         }
         let sample = (0..SAMPLE).into_par_iter().filter_map(|i| row_difference(i * (self.m - 1) / (SAMPLE - 1)));
         sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c, precision, tolerance))
@@ -164,7 +174,7 @@ impl<T: Number> Product<T> {
         let rounded = times(c, self.n, &ones, square);
         // A row with an element that is infinite or NaN has no sum to compare.
         let odd = (0..self.m).into_par_iter().filter(|&i| !rounded[i].is_finite());
-        if let Some(found) = odd.find_map_first(|row| self.row_difference(c, row, tolerance)) {
+        if let Some(found) = odd.find_map_first(|row| self.row_difference(c, row, precision, tolerance)) {
             return Some(found);
         }
         let row = (1..=3u64).find_map(|round| {
@@ -176,18 +186,22 @@ impl<T: Number> Product<T> {
             (0..self.m).filter(|&i| rounded[i].is_finite()).find(|&i| {
                 let likely = (alpha * alpha * squares[i] + beta * beta * squares_c[i]).sqrt();
                 let error = (cx[i] - (alpha * abx[i] + beta * before[i])).abs();
-                let of_rounding = UNLIKELY_ROUNDING * C::ROUNDING * rounded[i].sqrt();
+                let of_each = C::ROUNDING + precision.usual_cut_off(self.k);
+                let of_rounding = UNLIKELY_ROUNDING * of_each * rounded[i].sqrt();
                 error > likely_error * likely + of_rounding || error.is_nan()
             })
         })?;
         // Which element it is: the one furthest from its right value.
-        let (wants, _) = self.row(row);
+        let (wants, _) = self.row(row, precision);
         let error = |&i: &usize| (c[row * self.n + i].into() - wants[i]).abs();
         let worst = (0..self.n).max_by(|a, b| error(a).total_cmp(&error(b)))?;
         Some((row * self.n + worst, wants[worst]))
     }
 
-    fn row(&self, row: usize) -> Row {
+    fn row(&self, row: usize, precision: Precision) -> Row {
+        if precision.depth(self.k) > 0 {
+            return self.row_of_eight(row, precision);
+        }
         let a = &self.a[row * self.k..][..self.k];
         let (mut sums, mut sizes) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
         for (&a, b) in a.iter().zip(self.b.chunks(self.n.max(1))) {
@@ -208,12 +222,58 @@ impl<T: Number> Product<T> {
         (sums, sizes)
     }
 
-    fn row_difference<C: Number>(&self, c: &[C], row: usize, tolerance: f64) -> Option<(usize, f64)> {
+    /// [`Product::row`] with sums as the tensor cores add up elements of 8 bits. No error grows with the magnitudes of
+    /// the terms alone, as it would in the bounds of other types: those of long sums would let anything pass.
+    fn row_of_eight(&self, row: usize, precision: Precision) -> Row {
+        /// Products of one addition.
+        const STEP: usize = 32;
+        let a = &self.a[row * self.k..][..self.k];
+        let whole = self.a.iter().chain(&self.b).all(|&x| x.into().fract() == 0.0);
+        let exact = |sum: f64, of: Precision| whole && sum < of.exact_sums_to();
+        let (mut sums, mut errors) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
+        let depth = precision.depth(self.k);
+        for start in (0..self.k).step_by(depth) {
+            let (mut parts, mut lost) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
+            let end = (start + depth).min(self.k);
+            for step in (start..end).step_by(STEP) {
+                let mut largest: Vec<f64> = parts.iter().map(|part| part.abs()).collect();
+                for e in step..(step + STEP).min(end) {
+                    let a: f64 = a[e].into();
+                    for ((part, largest), &b) in parts.iter_mut().zip(&mut largest).zip(&self.b[e * self.n..]) {
+                        let product = a * b.into();
+                        *part += product;
+                        *largest = largest.max(product.abs());
+                    }
+                }
+                for ((part, lost), largest) in parts.iter().zip(&mut lost).zip(largest) {
+                    let largest = largest.max(part.abs()) + *lost;
+                    *lost += if exact(largest, Precision::Hardware) { 0.0 } else { Precision::CUT_OFF * largest };
+                }
+            }
+            for ((sum, error), (part, lost)) in sums.iter_mut().zip(&mut errors).zip(parts.iter().zip(lost)) {
+                *sum += part;
+                let rounded = if exact(sum.abs(), Precision::F32) { 0.0 } else { sum.abs() * f64::from(f32::EPSILON) };
+                *error += lost + rounded;
+            }
+        }
+        let alpha = self.alpha;
+        sums.iter_mut().for_each(|sum| *sum = if alpha == 0.0 { 0.0 } else { alpha * *sum });
+        errors.iter_mut().for_each(|error| *error = if alpha == 0.0 { 0.0 } else { alpha.abs() * *error });
+        (sums, errors)
+    }
+
+    fn row_difference<C: Number>(
+        &self,
+        c: &[C],
+        row: usize,
+        precision: Precision,
+        tolerance: f64,
+    ) -> Option<(usize, f64)> {
         let made;
         let (sums, sizes) = match self.m * self.n {
-            ..=KEPT => &self.known.0.get_or_init(|| (0..self.m).map(|row| self.row(row)).collect())[row],
+            ..=KEPT => &self.known.0.get_or_init(|| (0..self.m).map(|row| self.row(row, precision)).collect())[row],
             _ => {
-                made = self.row(row);
+                made = self.row(row, precision);
                 &made
             }
         };
@@ -248,6 +308,7 @@ fn of_rows<E: Sync, T: Send>(matrix: &[E], columns: usize, number: &(dyn Fn(&[E]
 mod tests {
     use super::*;
     use crate::data::{Distribution, Element};
+    use simt::F8E4M3;
 
     /// The check of a large product takes what is right, and finds a single wrong element anywhere.
     #[test]
@@ -258,7 +319,7 @@ mod tests {
             let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
             let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0, known: Known::default() };
             assert!(m * n * k > FULL_ORACLE);
-            let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row).0);
+            let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row, Precision::F32).0);
             let (mut c, precision) = (rows.map(|x| x as f32).collect::<Vec<f32>>(), Precision::F32);
             assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
             for at in [0, n - 1, 777 * n + 5, m * n - 1] {
@@ -282,7 +343,7 @@ mod tests {
                 let draw = |elements: usize, seed| distribution.keys::<T>(elements as u64, seed).unwrap();
                 let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
                 let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0, known: Known::default() };
-                let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row).0);
+                let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row, Precision::Sixteen).0);
                 let (mut c, precision) = (rows.map(T::nearest).collect::<Vec<T>>(), Precision::Sixteen);
                 assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
                 let size = c.iter().fold(0.0f64, |most, &x| most.max(x.into().abs()));
@@ -298,6 +359,77 @@ mod tests {
         }
         check::<f16>();
         check::<bf16>();
+    }
+
+    /// Sums of elements of 8 bits: what an H100 cuts off passes, and no more. Whole numbers are exact at any k if all
+    /// partial sums are small.
+    #[test]
+    fn what_the_tensor_cores_cut_off() {
+        let (m, n, k) = (3, 5, 2048);
+        let of = |distribution: Distribution, positive: bool| {
+            let draw = |elements: usize, seed| -> Vec<f32> {
+                let drawn = distribution.keys::<f32>(elements as u64, seed).unwrap();
+                drawn.into_iter().map(|x| F8E4M3::from_f32(if positive { x.abs() } else { x }).to_f32()).collect()
+            };
+            let (a, b, known) = (draw(m * k, 3), draw(k * n, 4), Known::default());
+            Product { m, n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0, known }
+        };
+        for precision in Precision::OF_EIGHT_BITS {
+            let right = |distribution, positive, by: &dyn Fn(f64) -> f64| {
+                let product = of(distribution, positive);
+                let mut c: Vec<f32> = (0..m).flat_map(|row| product.row(row, precision).0).map(|x| x as f32).collect();
+                assert_eq!(product.first_difference(&c, precision), None);
+                c[7] = by(c[7].into()) as f32;
+                product.first_difference(&c, precision).is_none()
+            };
+            // The errors that were measured: 3.1e-2 and 5.1e-4 of positive numbers.
+            let promoted = precision == Precision::Promoted;
+            assert!(right(Distribution::Uniform, true, &|x| x * (1.0 - 6e-4)));
+            assert_eq!(right(Distribution::Uniform, true, &|x| x * (1.0 - 3.1e-2)), !promoted);
+            assert!(right(Distribution::Uniform, false, &|x| x * (1.0 + 1e-4)));
+            for wrong in [0.0, 1.5, -1.0, f64::NAN, f64::INFINITY] {
+                assert!(!right(Distribution::Uniform, true, &|x| x * wrong), "{precision:?} {wrong}");
+            }
+            assert!(!right(Distribution::Small, false, &|x| x + 1.0), "{precision:?}");
+        }
+    }
+
+    /// A row that was never summed, or has the other sign, is found in a large product, where few rows are computed in
+    /// full. What the tensor cores cut off of every element is not wrong. Of long sums of positive numbers that is so
+    /// much that a row of the other sign may be found only among those few.
+    #[test]
+    fn a_wrong_row_of_a_large_product_of_eight_bits_is_found() {
+        let (m, n, k) = (1 << 10, 1 << 11, (1 << 10) + 32);
+        for (distribution, positive) in
+            [(Distribution::Uniform, true), (Distribution::Uniform, false), (Distribution::Small, false)]
+        {
+            let draw = |elements: usize, seed| -> Vec<f32> {
+                let drawn = distribution.keys::<f32>(elements as u64, seed).unwrap();
+                drawn.into_iter().map(|x| F8E4M3::from_f32(if positive { x.abs() } else { x }).to_f32()).collect()
+            };
+            // All rows of A are one, so that there is one row of C to compute.
+            let (a, b, known) = (draw(k, 3).repeat(m), draw(k * n, 4), Known::default());
+            let product = Product { m, n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0, known };
+            assert!(m * n * k > FULL_ORACLE && m * n > KEPT);
+            let exact = product.row(0, Precision::F32).0;
+            for (precision, cut_off) in [(Precision::Promoted, 5e-4), (Precision::Hardware, 1.2e-2)] {
+                let cut_off = if positive { cut_off } else { 0.0 };
+                let right: Vec<f32> = exact.iter().map(|x| (x * (1.0 - cut_off)) as f32).collect();
+                let mut c = right.repeat(m);
+                assert_eq!(product.first_difference(&c, precision), None, "{precision:?} {distribution} {positive}");
+                let factors: &[f32] = if positive && precision == Precision::Hardware { &[0.0] } else { &[0.0, -1.0] };
+                for (row, factor) in [5, m - 2].into_iter().zip(factors) {
+                    let row = row * n..(row + 1) * n;
+                    c[row.clone()].iter_mut().for_each(|x| *x *= factor);
+                    let found = product.first_difference(&c, precision).map(|(at, _)| at);
+                    assert!(
+                        found.is_some_and(|at| row.contains(&at)),
+                        "{precision:?} {distribution} {positive} {factor}"
+                    );
+                    c[row].copy_from_slice(&right);
+                }
+            }
+        }
     }
 
     /// A sum may be off by its own error, before an element is rounded and not behind that; what is too large for the
@@ -367,7 +499,8 @@ mod tests {
             };
             let of_rounded = of(rounded(&a), rounded(&b));
             let product = of(a, b);
-            let mut c: Vec<f32> = (0..m).flat_map(|row| of_rounded.row(row).0).map(|x| x as f32).collect();
+            let mut c: Vec<f32> =
+                (0..m).flat_map(|row| of_rounded.row(row, Precision::Tf32).0).map(|x| x as f32).collect();
             assert_eq!(product.first_difference(&c, Precision::Tf32), None);
             assert_eq!(product.first_difference(&c, Precision::F32).is_none(), exact);
             assert_eq!(product.first_difference(&c, Precision::ThreeTf32).is_none(), exact);

@@ -1,0 +1,175 @@
+//! Matrix products of fp8, by the library's kernels: no rung multiplies elements of 8 bits.
+
+use super::apart::{Apart, Launches};
+use super::oracle::products as oracle;
+use super::upload::Uploaded;
+use super::{OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, matmul, verdict};
+use crate::data::{Data, Difference, memory_check};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs_kernels::ladder::matmul::{Matrix, Precision};
+use rungs_kernels::products::fp8::KERNELS;
+use rungs_kernels::products::fp8::launches::{Adding, Product, Times, refuses, sequence};
+use simt::{F8E4M3, F8E5M2};
+use std::rc::Rc;
+
+/// The type of A; B is of e4m3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eight {
+    /// 4 bits of exponent and 3 of mantissa.
+    E4m3,
+    /// 5 bits of exponent and 2 of mantissa.
+    E5m2,
+}
+
+impl Eight {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::E4m3, Self::E5m2];
+
+    /// The name in the program and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::E4m3 => "e4m3",
+            Self::E5m2 => "e5m2",
+        }
+    }
+
+    /// The name in Python's ml_dtypes, an extension of numpy.
+    pub const fn numpy(self) -> &'static str {
+        match self {
+            Self::E4m3 => "float8_e4m3fn",
+            Self::E5m2 => "float8_e5m2",
+        }
+    }
+
+    /// The bits of the nearest number.
+    fn bits(self, x: f32) -> u8 {
+        match self {
+            Self::E4m3 => F8E4M3::from_f32(x).to_bits(),
+            Self::E5m2 => F8E5M2::from_f32(x).to_bits(),
+        }
+    }
+
+    /// The number of these bits.
+    fn value(self, bits: u8) -> f32 {
+        match self {
+            Self::E4m3 => F8E4M3::from_bits(bits).to_f32(),
+            Self::E5m2 => F8E5M2::from_bits(bits).to_f32(),
+        }
+    }
+}
+
+const fn product(name: &'static str) -> Rung {
+    Rung { name, text: "", kernels: KERNELS, capacity: None, tiles: &[], refuses, place: ("", "") }
+}
+
+/// The kernels with sums of each of [`Precision::OF_EIGHT_BITS`], as reports name them.
+static PRODUCTS: [Rung; 2] = [product("fp8-promoted"), product("fp8-hardware")];
+
+/// A product of fp8, with C of `f32`.
+pub struct Fp8Problem {
+    of_a: Eight,
+    precision: Precision,
+    product: oracle::Product<f32>,
+    /// A by rows, and then B by columns, in runs of `stride` bytes.
+    stored: Vec<u8>,
+    stride: usize,
+    uploaded: Uploaded<u8>,
+}
+
+impl Fp8Problem {
+    /// The product of drawn or given elements; given ones are bytes, A and B by rows.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a matrix is too large, or alpha is infinite as `f32`; [`Error::OutOfMemory`] if the matrices
+    /// do not fit in free memory.
+    pub fn new(of_a: Eight, workload: Workload) -> Result<Self> {
+        let Size::Product { m, n, k } = workload.size else {
+            return Err(Error::Usage("matmul takes m x n x k".into()));
+        };
+        matmul::check_sizes(1, (m, n, k.next_multiple_of(16)))?;
+        // Drawn numbers or bytes, numbers in `f32`, what is stored here and on the engine, and C twice.
+        memory_check(&format!("elements of {} and their oracle", of_a.name()), m * k + k * n + m * n, 10)?;
+        let alpha = matmul::factor::<f32>("alpha", workload.parameters.alpha, 1.0)?;
+        let types = [of_a, Eight::E4m3];
+        let [a, b] = match workload.input.as_deref() {
+            Some([Data::U8(a), Data::U8(b)]) => [a.clone(), b.clone()],
+            Some(_) => return Err(Error::Usage("products of fp8 take two matrices of bytes".into())),
+            None => {
+                let draw = |elements, i: usize| -> Result<Vec<u8>> {
+                    let drawn = workload.distribution.keys::<f32>(elements, workload.seed.wrapping_add(i as u64))?;
+                    Ok(drawn.into_iter().map(|x| types[i].bits(x)).collect())
+                };
+                [draw(m * k, 0)?, draw(k * n, 1)?]
+            }
+        };
+        let [m, n, k] = [m, n, k].map(|side| side as usize);
+        let stride = k.next_multiple_of(16);
+        let mut stored = vec![0; (m + n) * stride];
+        let (runs_of_a, runs_of_b) = stored.split_at_mut(m * stride);
+        for e in 0..k {
+            (0..m).for_each(|row| runs_of_a[row * stride + e] = a[row * k + e]);
+            (0..n).for_each(|column| runs_of_b[column * stride + e] = b[e * n + column]);
+        }
+        let numbers = |of: Vec<u8>, i: usize| of.into_iter().map(|bits| types[i].value(bits)).collect();
+        let (a, b, known) = (numbers(a, 0), numbers(b, 1), oracle::Known::default());
+        let product = oracle::Product { m, n, k, a, b, c: vec![], alpha, beta: 0.0, known };
+        let precision = workload.parameters.precision.unwrap_or(Precision::Promoted);
+        Ok(Self { of_a, precision, product, stored, stride, uploaded: Uploaded::default() })
+    }
+
+    /// The kernels that make the product, as a report names them.
+    pub fn rung(&self) -> &'static Rung {
+        &PRODUCTS[usize::from(self.precision == Precision::Hardware)]
+    }
+
+    fn launches<L: Times<F8E4M3, f32>>(&self, engine: &Engine) -> Result<Launches<u8, f32>> {
+        let oracle::Product { m, n, k, alpha, .. } = self.product;
+        let stride = self.stride;
+        let adding = if self.precision == Precision::Hardware { Adding::OnTensorCores } else { Adding::Promoted };
+        let mut sequence = sequence::<L, F8E4M3, f32>(engine)?;
+        Ok(Box::new(move |ab: &Buffer<u8>, c: &Buffer<f32>| {
+            let [rows, columns, depth, stride_32] = [m, n, k, stride].map(|side| side as u32);
+            let a = Matrix::new(ab.slice(0, m * stride).cast::<L>(), rows, depth, stride_32);
+            let b = Matrix::new(ab.slice(m * stride, n * stride).cast::<F8E4M3>(), depth, columns, stride_32);
+            let (b, c) = (Matrix { transposed: true, ..b }, Matrix::new(c.view(), rows, columns, columns));
+            Ok(sequence.run(ab.engine(), Product { a, b, c, alpha: alpha as f32, beta: 0.0, adding })?)
+        }))
+    }
+}
+
+impl OpenProblem for Fp8Problem {
+    fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
+        Ok(self.uploaded.get(engine, &[&self.stored])?)
+    }
+
+    fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
+        let c = output.download_as::<f32>()?;
+        let first = self.product.first_difference(&c, self.precision);
+        let difference =
+            |(index, want): (usize, f64)| Difference { index, left: c[index].to_string(), right: want.to_string() };
+        verdict("matmul", who, self.product.n, first.map(difference))
+    }
+}
+
+impl Problem for Fp8Problem {
+    fn size(&self) -> Size {
+        let oracle::Product { m, n, k, .. } = self.product;
+        Size::Product { m: m as u64, n: n as u64, k: k as u64 }
+    }
+
+    fn work(&self) -> Work {
+        let [m, n, k] = [self.product.m, self.product.n, self.product.k].map(|side| side as f64);
+        let flops = 2.0 * m * n * k;
+        Work { amount: flops, unit: RateUnit::Gigaflops, bytes: m * k + k * n + 4.0 * m * n, flops }
+    }
+
+    fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
+        let ab = self.uploaded.get(engine, &[&self.stored])?;
+        // All ones are NaN, so an element that is never written is detected.
+        Apart::prepare(self, rung, ab, (self.product.m * self.product.n, 0xFF), |engine| match self.of_a {
+            Eight::E4m3 => self.launches::<F8E4M3>(engine),
+            Eight::E5m2 => self.launches::<F8E5M2>(engine),
+        })
+    }
+}
