@@ -86,21 +86,21 @@ const SHORT_SCHEDULES: &str = "4";
 const STEPS: &[Step] = &[
     step("setup", Part::Always, "find the tools, and install missing ones", |_| setup::run(&setup::Args::default())),
     step("format", Part::Always, "cargo fmt --check", |_| shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
-    step("lints", Part::Always, "cargo clippy, cargo doc, and the lock files of the workspaces below this one", |_| {
+    step("lints", Part::Always, "cargo clippy, and the lock files of the workspaces below this one", |_| {
         lock_files()?;
-        shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-        docs()
+        shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     }),
     step("rust-cuda", Part::All, "cargo check of the kernels on rust-cuda's cuda_std", |_| rust_cuda()),
     step("build-ptx", Part::Always, "PTX for sm_90a; with --all, for all architectures", build_fresh_ptx),
     step("build", Part::Always, "compile the program and all tests", |_| program::build_with_tests()),
+    // Before the steps that a browser does more for.
+    step("browser", Part::All, "find or install Chromium, which the pages are tested in", |_| Ok(()))
+        .unless(browser::missing),
     step("check-ptx", Part::Always, "assemble the PTX, and compare it with the rungs", |_| {
         check_ptx::run(&check_ptx::Args::default())
     })
     .apart(),
-    // Before the steps that a browser does more for.
-    step("browser", Part::All, "find or install Chromium, which the pages are tested in", |_| Ok(()))
-        .unless(browser::missing),
+    step("docs", Part::Always, "cargo doc without warnings", |_| docs()).apart(),
     step("book", Part::All, "the book has nothing stale, missing or dead", |_| book::check()).apart(),
     step("own-kernel", Part::All, "the crates in examples, built elsewhere", |_| own_kernel::run()).apart(),
     step("exercises", Part::All, "solutions pass, stubs and wrong answers fail", |_| exercises::test()).apart(),
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(lacking, ["checks"]);
         assert_eq!(all.last(), Some(&TESTS));
         let short = named(Args::default());
-        let want = ["setup", "format", "lints", "build-ptx", "build", "check-ptx", "checks", "tests"];
+        let want = ["setup", "format", "lints", "build-ptx", "build", "check-ptx", "docs", "checks", "tests"];
         assert_eq!(short, want);
     }
 
@@ -411,7 +411,10 @@ mod tests {
         let only = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         assert_eq!(named(Args { only: only(&["fuzz", "format"]), ..Args::default() }), ["format", "fuzz"]);
         assert_eq!(named(Args { only: only(&["checks"]), all: true, ..Args::default() }), ["checks"]);
-        assert_eq!(named(Args { from: Some("check-ptx".into()), ..Args::default() }), ["check-ptx", "checks", "tests"]);
+        assert_eq!(
+            named(Args { from: Some("check-ptx".into()), ..Args::default() }),
+            ["check-ptx", "docs", "checks", "tests"]
+        );
         assert_eq!(named(Args { from: Some("fuzz".into()), all: true, ..Args::default() }), ["fuzz", "tests"]);
     }
 
