@@ -109,8 +109,11 @@ const STEPS: &[Step] = &[
     step("systems", Part::All, "what needs no GPU compiles for macOS and Windows", |_| systems::check())
         .unless(systems::missing)
         .apart(),
-    step("deny", Part::All, "advisories and licences of the dependencies", |_| deny::check())
+    step("deny", Part::All, "licences, sources and duplicates of the dependencies", |_| deny::check())
         .unless(deny::missing)
+        .apart(),
+    step("advisories", Part::All, "known vulnerabilities of the dependencies", |_| deny::advisories())
+        .unless(deny::no_list)
         .apart(),
     step("fuzz", Part::All, "the fuzz targets, for some seconds", |_| fuzz::test()).unless(fuzz::missing).apart(),
     step("checks", Part::Short, "trials of the touched families, checked under 4 schedules", |_| checks()),
