@@ -180,6 +180,24 @@ fn an_unrolled_loop_is_one_by_the_other_compiler() {
     assert_eq!(differences(&named(RUSTC, barrier), &unrolled), [in_no_loop]);
 }
 
+/// The default backend's loop has a reduction, where rust-cuda adds a barrier of the warp.
+#[test]
+fn an_unrolled_loop_of_added_barriers_is_one_of_reductions() {
+    let name = "top_k_one_read_pivot";
+    assert_eq!(known::of(Llvm::Nineteen).why(name, WARP_BARRIERS, [1, 4]), Some(Why::Unrolled));
+    let line = |text: &str| text.lines().find(|line| line.contains("redux.")).unwrap().to_owned();
+    let named = |text: &str, code: &str| with(text, &line(text), code).replace("meets", name);
+    let for_19 = RUST_CUDA.replace(".target sm_80", ".target sm_100");
+    let more = format!("bar.warp.sync -1;\n{}\n", line(&for_19));
+    let unrolled = named(&for_19, &(line(&for_19) + "\n" + &more.repeat(3)));
+    let in_loop = named(RUSTC, &format!("$LOOP:\n{}\n@%p9 bra $LOOP;", line(RUSTC)));
+    assert_eq!(differences(&in_loop, &unrolled), [""; 0]);
+    let in_no_loop =
+        |kind| format!("{name}: {kind} in no loop by {}, which has fewer of them", compiler(RUSTC).unwrap());
+    let expected = [WARP_BARRIERS, WARP_REDUCTIONS].map(in_no_loop);
+    assert_eq!(differences(&RUSTC.replace("meets", name), &unrolled), expected);
+}
+
 /// The last of three calls is on an arm that no thread takes.
 #[test]
 fn an_arm_that_one_compiler_removed_is_known_by_its_counts() {

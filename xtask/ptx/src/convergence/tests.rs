@@ -145,6 +145,7 @@ fn a_collective_that_is_in_ptx_alone_is_found() {
         ".visible .entry k()\n{\n\tbar.sync \t0;\n\t@%p1 bar.sync 0; // bar.sync\n\tmbarrier.init x;\n\tret;\n}\n";
     let found = check(&text, ptx);
     assert!(found.len() == 1 && found[0].what.starts_with("2 collectives in PTX and 1 in LLVM's IR"), "{found:?}");
+    assert_eq!(check(&text, &ptx.replace("@%p1 bar.sync 0;", "{bar.sync 0;}")), found, "behind a brace");
 }
 
 #[test]

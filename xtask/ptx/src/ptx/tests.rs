@@ -49,7 +49,7 @@ fn bounds_come_between_parameters_and_body() {
 
 #[test]
 fn a_kernel_alone_has_what_all_kernels_share() {
-    let body = "{\n\t// a brace in a comment: }\n\t{ // of an asm\n\t}\n\tret;\n}\n";
+    let body = "{\n\t// a brace in a comment: }\n\t{ // of an asm\n\t}\n\tret; }\n";
     let text = TWO_KERNELS.replacen("{\n\tret;\n}\n", body, 1) + ".global .align 4 .b8 table[4];\n";
     let both = finish(&text, &arch("sm_80"), "rustc 1").unwrap();
     let apart = Apart::of(&both);
@@ -61,6 +61,8 @@ fn a_kernel_alone_has_what_all_kernels_share() {
         assert_eq!(braces('{'), braces('}'), "{alone}");
         assert!(alone.contains(".target sm_80") && alone.contains("table[4];"), "{alone}");
     }
+    let (begin, end) = (both.find(".visible .entry first").unwrap(), both.find("\n\t// .globl\tsecond").unwrap());
+    assert_eq!(apart.alone("second").unwrap(), both[..begin].to_owned() + &both[end..]);
     assert_eq!(apart.alone("third"), None);
     assert_eq!(apart.alone("fir"), None);
 }
@@ -84,6 +86,12 @@ fn bounds_that_cannot_be_are_refused_with_the_kernel_s_name() {
         let why = format!("{:#}", finish(&text, &arch("sm_80"), "rustc 1").unwrap_err());
         assert!(why.contains(says), "{why}");
     }
+}
+
+#[test]
+fn spills_are_those_that_kernels_allow() {
+    assert_eq!(max_spills(TWO_KERNELS).unwrap(), BTreeMap::from([("second", 16)]));
+    assert!(max_spills(&TWO_KERNELS.replace("first 0 0", "first 0")).is_err());
 }
 
 #[test]
@@ -146,6 +154,8 @@ fn local_memory_and_calls_are_found() {
 }
 .local .b8 loose[4];
 ";
+    let are_local: Vec<_> = findings(text).iter().map(Finding::is_local).collect();
+    assert_eq!(are_local, [true, false, false, true]);
     let found: Vec<_> = findings(text).into_iter().map(|f| (f.function, f.line, f.what)).collect();
     let expected = [
         ("bad", 4, "memory outside of registers: .local .align 16 .b8 \t__local_depot0[256];"),
@@ -168,10 +178,11 @@ fn each_kernel_is_asked_whether_it_waits_for_the_grid_before() {
 
 #[test]
 fn nothing_is_left_of_line_tables_unless_they_are_kept() {
-    let begun = TWO_KERNELS.replace("\tret;\n", "$L__tmp12:\n\t.loc\t2 55 5\n\tret;\n$L__func_end0:\n");
+    let bare = TWO_KERNELS.replace("\tret;\n", "$L__BB0_1:\n\tret;\n");
+    let begun = bare.replace("\tret;\n", "$L__tmp12:\n\t.loc\t2 55 5\n\tret;\n$L__func_end0:\n");
     let text = format!("{begun}\t.section\t.debug_macinfo\t{{\t}}\n\t.file\t2 \"/w/lib.rs\"");
-    assert_eq!(without_lines(&text), TWO_KERNELS);
-    let kept = TWO_KERNELS.replace("\tret;\n", "\t.loc\t2 55 5\n\tret;\n") + "\t.file\t2 \"/w/lib.rs\"\n";
+    assert_eq!(without_lines(&text), bare);
+    let kept = bare.replace("\tret;\n", "\t.loc\t2 55 5\n\tret;\n") + "\t.file\t2 \"/w/lib.rs\"\n";
     assert_eq!(with_lines(&text), kept);
 }
 
@@ -220,6 +231,8 @@ fn joined_texts_have_one_head_and_all_kernels() {
     for once in [".version", ".target", ".address_size", DYNAMIC, "TILE_1", "TILE_2", COMPILED_BY] {
         assert_eq!(joined.matches(once).count(), 1, "{once}");
     }
+    let after_head = b.split_once(&format!("{DYNAMIC}\n")).unwrap().1;
+    assert_eq!(joined, format!("{a}\n{after_head}"));
     assert_eq!(join([&*a].into_iter()).unwrap(), a);
     let shared = one_kernel("c", "TILE_1");
     assert_eq!(join([&*a, &*shared].into_iter()).unwrap().matches("TILE_1").count(), 1);
