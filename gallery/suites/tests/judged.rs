@@ -163,8 +163,8 @@ fn next_to_ours(suites: &[(&str, Vec<Judged>)], runs: &str) -> String {
     let (all, endless, errors) = (4 * run.len(), count("endless"), count("error"));
     writeln!(
         text,
-        "\n{endless} of these {all} runs had not ended after 20 seconds, and {errors} ended with an error of the driver \
-         that the tool\ndid not explain. Both count as not found."
+        "\n{endless} of these {all} runs had not ended after 20 seconds, and {errors} ended with an error of the \
+         driver that the tool\ndid not explain. Both count as not found."
     )
     .unwrap();
     text

@@ -182,7 +182,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("matmul", &["tf32"], &[product(150, 140, 60)]),
     // Small tiles fill the SMs better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
-    // Whole tiles, tiles of clusters of two blocks, halves of tiles of two and of three, and tiles that blocks have parts of.
+    // Whole tiles, tiles of clusters of two blocks, halves of tiles of two and of three, and tiles in parts by blocks.
     (
         "matmul",
         &["fp32-hopper"],

@@ -533,7 +533,8 @@ fn a_program_has_the_ptx_that_was_compiled_for_it() {
     assert_eq!(world.embed(test, &[asked, ("RUNGS_LINE_INFO", "1")]), (vec![], files(true)));
     assert_eq!(world.embed(test, &[asked, ("RUNGS_LINE_INFO", "0")]), (vec![], files(false)));
     let packed = "std::sync::LazyLock<Vec<(&'static str, &'static str)>> = std::sync::LazyLock::new(|| vec![\n    \
-                  (\"sm_80\", &*rungs_ptx::unpack(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/sm_80.zst\"))).leak()),\n\
+                  (\"sm_80\", &*rungs_ptx::unpack(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/sm_80.zst\")))\
+                  .leak()),\n\
                   ])";
     let code = code(packed, "rustc 1.95.0", "");
     let files = vec![("ptx.rs".to_string(), code), ("sm_80.zst".to_string(), text(false))];
@@ -594,7 +595,7 @@ fn root(world: &World) -> String {
     world.root.display().to_string()
 }
 
-/// Each toolchain lacks something else. In the environment of a build script, where `$RUSTC` is the first that is asked.
+/// Each toolchain lacks something else. In a build script's environment, where `$RUSTC` is the first that is asked.
 #[test]
 fn a_toolchain_is_whole_or_not_taken() {
     let world = World::new();

@@ -27,7 +27,7 @@
 //! it is transposed, B if it is not, with addresses and row strides that are multiples of 16 bytes. Others are first
 //! copied to tiles. Either way a stage is two copies: with one copy per row of B, nine per stage, the copying thread
 //! was too slow (43.7 instead of 52.7 TFLOP/s at 4096³, H200). Sums of several blocks are added in the order of k,
-//! so the same product has the same bits on GPUs with the same number of SMs: that and the sides say which way it takes.
+//! so the same product has the same bits on GPUs with the same number of SMs. That and its sides say which way it goes.
 //!
 //! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
 //! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).
