@@ -11,6 +11,7 @@ mod exercises;
 mod families;
 mod fuzz;
 mod miri;
+mod mutants;
 mod own_kernel;
 mod packages;
 mod program;

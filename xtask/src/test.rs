@@ -1,8 +1,8 @@
 //! `test`: what a change needs, or with `--all` everything that must pass, in the order in which it is cheapest to
 //! fail.
 
-use crate::{book, browser, build_ptx, check_ptx, deny, exercises, families, fuzz, own_kernel, packages, program};
-use crate::{project, setup, shell, systems, table, test_rung};
+use crate::{book, browser, build_ptx, check_ptx, deny, exercises, families, fuzz, mutants, own_kernel, packages};
+use crate::{program, project, setup, shell, systems, table, test_rung};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::fs;
@@ -116,6 +116,9 @@ const STEPS: &[Step] = &[
         .unless(deny::no_list)
         .apart(),
     step("fuzz", Part::All, "the fuzz targets, for some seconds", |_| fuzz::test()).unless(fuzz::missing).apart(),
+    step("mutants", Part::All, "a sample of changes to rungs-ptx, which its tests must notice", |_| mutants::check())
+        .unless(mutants::missing)
+        .apart(),
     step("checks", Part::Short, "trials of the touched families, checked under 4 schedules", |_| checks()),
     // Last, so that the summary of the test runner is the last that is printed.
     step(TESTS, Part::Always, "cargo test; with --all, every rung is tried, and checked under 32 schedules", run_tests),

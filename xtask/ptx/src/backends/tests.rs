@@ -104,6 +104,12 @@ fn a_meeting_on_both_arms_of_a_branch_is_a_difference() {
     assert!(arms.contains(&on_arms), "{arms:?}");
 }
 
+#[test]
+fn a_colon_within_an_instruction_ends_no_label() {
+    let (pieces, labels) = arms::pieces("cp.async.bulk.shared::cluster.global [%r1], [%rd1];\n$A:\nret;", |_| None);
+    assert_eq!((pieces.len(), labels), (3, [("$A".to_string(), 1)].into()));
+}
+
 /// A known copy on another arm is a fault where threads of one block may take different arms.
 #[test]
 fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
