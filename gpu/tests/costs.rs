@@ -1318,7 +1318,7 @@ fn columns() {
         let rung = &r3_columns_tree::launches::RUNG;
         states(&rung.rung, "log₂(columns) + 1 barriers and 4·columns - 2 accesses to shared memory for each key");
         let launch = of(rung);
-        launch.has_barriers(1 + n * (columns.ilog2() + 1));
+        launch.has_barriers(n * (columns.ilog2() + 1));
         // The columns are sorted, and their heads read, as in the rung before.
         assert_eq!(launch.shared_reads + launch.shared_writes - sorting, u64::from(n * (4 * columns - 2)));
         let rung = &r4_columns_groups::launches::RUNG;

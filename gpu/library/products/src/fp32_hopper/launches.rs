@@ -123,7 +123,7 @@ fn choose(sizes: Sizes, sms: u32) -> Way {
         boxes_b: 0,
     };
     let tiles = work(ROWS, 0, 0).tiles();
-    if steps == 0 {
+    if tiles == 0 || steps == 0 {
         return ((1, 1), work(ROWS, 0, 0));
     }
     let time = |rounds: u32, steps: u32, more: u32| rounds as u64 * (steps as u64 * DEPTH as u64 + more as u64);
