@@ -421,7 +421,10 @@ mod tests {
             named(Args { from: Some("check-ptx".into()), ..Args::default() }),
             ["check-ptx", "docs", "checks", "tests"]
         );
-        assert_eq!(named(Args { from: Some("fuzz".into()), all: true, ..Args::default() }), ["fuzz", "tests"]);
+        assert_eq!(
+            named(Args { from: Some("fuzz".into()), all: true, ..Args::default() }),
+            ["fuzz", "mutants", "tests"]
+        );
     }
 
     #[test]
