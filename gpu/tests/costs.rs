@@ -148,7 +148,7 @@ impl Launch {
         self.lanes = Lanes::default();
     }
 
-    /// Whether each block passed that many barriers.
+    /// Asserts that each block passed `each` barriers.
     #[track_caller]
     fn has_barriers(&self, each: u32) {
         assert_eq!(self.barriers, vec![each; self.blocks as usize], "barriers per block of {}", self.kernel);
@@ -1042,7 +1042,7 @@ fn a_persistent_product() {
     // A tile for two blocks of a cluster.
     let (m, n, k) = (ROWS, COLUMNS, 6 * DEPTH);
     assert_eq!(of((m, n, k), 2, 0), (bytes(m, n, k), 0));
-    // Half a tile for two blocks of a cluster. A is copied in tiles of so many rows.
+    // Half a tile for two blocks of a cluster. A is copied in tiles of ROWS/2 rows.
     let (m, n, k) = (ROWS / 2, COLUMNS, 6 * DEPTH);
     let product = cost_of_product(&RUNG, (m, n, k)).launches.pop().unwrap();
     assert_eq!((product.kernel, product.blocks), ("product_fp32_hopper_half_by_2", 2));

@@ -197,7 +197,7 @@ pub fn multiply_add_mixed<const SUMS: usize>(
 
 /// Products of two tiles of elements of 8 bits whose sums are not left to the tensor cores: they sum those of 128 k by
 /// themselves, and each of these sums, times a factor, is added to the thread's by [`fma`](crate::math::fma). `a` and
-/// `b` are as for [`multiply_add`]. Of the first 128 columns the factors are `factors[0]`, of the last `factors[1]`:
+/// `b` are as for [`multiply_add`]. The first 128 columns have the factors `factors[0]`, the last `factors[1]`:
 /// that of row g and that of row g + 8. All threads of the four warps make the call.
 #[inline(always)]
 #[track_caller]

@@ -72,7 +72,7 @@ fn synchronize() -> std::result::Result<(), Status> {
     unsafe { cuda_driver::synchronize(null_mut()) }
 }
 
-/// A GPU whose kernels run one after the other.
+/// A GPU whose kernels run in sequence.
 struct Gpu(RefCell<State>);
 
 struct State {

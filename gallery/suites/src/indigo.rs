@@ -40,7 +40,7 @@ const MANY: u32 = 1 << 17;
 const WARP: u32 = 1 << 18;
 const WHOLE_BLOCK: u32 = 1 << 19;
 
-/// Every vertex learns the root of its tree: into the tree itself, or beside it.
+/// Every vertex learns the root of its tree: into the tree itself, or into an array of roots.
 #[kernel]
 fn path_compression(parents: Global<u32>, roots: Global<u32>, how: u32) {
     let (relaxed, device) = (Order::Relaxed, Scope::Device);

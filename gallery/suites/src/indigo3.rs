@@ -149,7 +149,7 @@ fn relax<T: Value>(values: Global<T>, flags: Global<u32>, (v, next): (u32, u32),
     }
 }
 
-/// Takes `v` into the set if no neighbour that may still come in has a higher number, and its neighbours out.
+/// Takes `v` into the set, and its neighbours out, if `v` has the highest number of those that may still come in.
 fn independent<T: Value>(
     index: Global<u32>,
     list: Global<u32>,

@@ -118,7 +118,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["learned"],
         &[n(20_000), n(20_000).of(Distribution::Few), n(1_130_000).of(Distribution::Normal).schedules(1)],
     ),
-    // The two ways that the device chooses between, and keys that crowd in buckets which fit a block; one block. The
+    // The two ways that the device chooses between, and keys that fill few buckets which fit a block; one block. The
     // two ways of more than 2^20 keys, with few schedules: gpu/library/sorts/tests/choice.rs has more, by plans for
     // fewer keys.
     (

@@ -27,7 +27,7 @@ const TAGS: [(&str, u32); 12] = [
     ("break", BREAK),
 ];
 
-/// The patterns of edges by name, their bit and the options that each has beside those of all.
+/// The patterns of edges by name, their bit, and the options that each has in addition to those of all.
 const PATTERNS: [(&str, u32, u32); 5] = [
     ("conditional_edge_neighbor", EDGE, CONDITION | GUARD | ATOMIC),
     ("conditional_vertex_neighbor", VERTEX, ATOMIC),

@@ -675,7 +675,7 @@ mod tests {
         };
         for rung in ["onesweep", "msd-buckets", "msd-skewed"] {
             let of = |n: u64| scratch("radix", rung, n) - 4 * n;
-            assert!((1..32 << 20).contains(&of(1 << 20)), "{rung}: {} bytes beside a copy of the keys", of(1 << 20));
+            assert!((1..32 << 20).contains(&of(1 << 20)), "{rung}: {} bytes and a copy of the keys", of(1 << 20));
         }
         assert_eq!(scratch("bitonic", "global-step", 1000), 0);
         assert_eq!(scratch("histogram", "bank-private", 1000), 257 * 4);

@@ -12,19 +12,19 @@ use simt::{Global, Shared, shared, thread, unroll, warp};
 /// Most warps of a block that decides.
 const WARPS: u32 = COUNT_THREADS / warp::WARP;
 
-/// With two partitions, keys go from the last digit if one key in so many is in a bucket that is too large.
+/// With two partitions, keys go from the last digit if one key in four is in a bucket that is too large.
 #[cfg(not(target_os = "cuda"))]
 const SHARE: u32 = 4;
 
-/// Keys go to buckets nevertheless if so few buckets have keys: each is split once, or is of one value.
+/// Keys go to buckets nevertheless if at most 16 buckets have keys: each is split once, or is of one value.
 #[cfg(not(target_os = "cuda"))]
 const FEW: u32 = 16;
 
-/// The limits that the choice goes by.
+/// The limits that decide whether keys go to buckets.
 #[simt::argument]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Keys go from the last digit if so many are in buckets that are too large,
+    /// Keys go from the last digit if this number of them or more are in buckets that are too large,
     pub least: u32,
     /// unless no more buckets than this have keys,
     pub few: u32,
@@ -59,8 +59,8 @@ impl Choice {
     }
 }
 
-/// How many keys of a sample have to be in buckets that are too large, beside as many as the limit says; and how many
-/// keys of one bucket may be an accident. Of uniform keys in 2048 buckets or more, a counter has one on average. By
+/// The keys of a sample that have to be in buckets that are too large, in addition to the limit's; and how many keys of
+/// one bucket may be an accident. If keys are uniform in 2048 buckets or more, a counter has one on average. By
 /// accident some counters have more than [`SEEN`]; together they have less than a hundredth of the sample.
 const MARGIN: u32 = SAMPLE / 16;
 #[cfg(not(target_os = "cuda"))]
@@ -72,14 +72,14 @@ const SEEN: u32 = 5;
 pub struct Worth {
     /// Not if the keys of a sample differ in no more digits than this: so few passes from the last one are faster.
     pub digits: u32,
-    /// Not if so many keys of a sample repeat others: the keys of one value would be too many for a bucket.
+    /// Not if this number of keys of a sample repeat others: the keys of one value would be too many for a bucket.
     pub repeats: u32,
     /// A bucket by the map is too large if it has more of the keys that every block sees.
     pub bucket: u32,
 }
 
 impl Worth {
-    /// One key in so many may be in buckets that are too large by the map.
+    /// One key in eight may be in buckets that are too large by the map.
     const SHARE: u32 = 8;
 
     /// For `n` keys, which may go `from_last`: half as many repetitions as there are if each value of the keys fills a

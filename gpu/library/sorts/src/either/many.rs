@@ -128,7 +128,7 @@ pub fn radix_either_many_histogram<W: Key, M: Mapping>(
 /// Where each bucket starts, or that none has keys: decides whether keys go from the last digit, see
 /// [`choice`](super::choice), which every block does for itself.
 ///
-/// As [`radix_msd_skewed_starts`](crate::msd_skewed::radix_msd_skewed_starts), beside the words of the
+/// As [`radix_msd_skewed_starts`](crate::msd_skewed::radix_msd_skewed_starts), and in addition the words of the
 /// `choice`, see [`CHOICE_WORDS`], and `counts`: those of slices, which are zero behind this.
 #[kernel(max_threads = STARTS_THREADS, instances(
     radix_either_many_starts: <u32>,
@@ -246,7 +246,7 @@ pub fn radix_either_many_second<W: Key, M: Mapping>(
         partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
     } else if W::HALVES == 1 {
         let (passes, begin) = (Passes(passes), thread::block_idx_x() * pass_tile::<u32>());
-        // If keys differ in one digit, the last step writes them anew.
+        // If keys differ in one digit, the last step writes them again.
         if begin < keys.len() && passes.differ().count_ones() > 1 {
             let tile = Tile { begin, end: keys.len().min(begin + pass_tile::<u32>()), origin: begin };
             let digit = Window { shift: passes.from(0).trailing_zeros() * BITS, bits: BITS };

@@ -60,7 +60,7 @@ pub const TABLE_WORDS: u32 = PASSES * DIGITS;
 
 /// Moves each pair to its place by a digit: from `keys` and `values` in the first pass, otherwise `from` one array of
 /// pairs `to` another, and in the last pass to `keys` and `values`. A partition moves each pair to its bucket the same
-/// way, of two the second is the last; or it leaves, if this sort goes by digits.
+/// way (the second of two is the last), or returns at once if the pairs are sorted by digits.
 ///
 /// `counts`: two tables, see [`Pass::table`]. `buckets`: see `Buckets`. `states`: 256 words per tile.
 #[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
