@@ -5,6 +5,7 @@ use rungs::data::{Distribution, Element, sorted};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::keys::KeyWord;
 use rungs::profile::Entry;
+use rungs::vec::ordered::OrderedWord;
 use rungs::vec::places::PlaceWord;
 use rungs::vec::select::SelectWord;
 use rungs::{Error, Result};
@@ -227,7 +228,7 @@ fn frequent_keys_are_counted() {
 /// Keys with values: each value is the place of its key, so equal keys show whether they kept their order.
 fn sorts_pairs<T, V>(n: usize, lengths: &[usize], distribution: &Distribution, value: impl Fn(usize) -> V + Sync)
 where
-    T: Total<Word: KeyWord + PlaceWord>,
+    T: Total<Word: OrderedWord + PlaceWord>,
     V: Scalar + PartialEq + std::fmt::Debug,
 {
     let keys: Vec<T> = distribution.keys(n as u64, 3).unwrap();

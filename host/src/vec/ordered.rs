@@ -39,8 +39,10 @@ type Merge<W> = (Global<W>, Global<W>, u32, Global<u32>, Global<W>);
 
 /// Two inputs, and room for all of their elements.
 pub struct Both<T> {
-    pub(crate) inputs: [Global<T>; 2],
-    pub(crate) output: Global<T>,
+    /// The inputs; of equal elements those of the first come first.
+    pub inputs: [Global<T>; 2],
+    /// Room for all elements of both.
+    pub output: Global<T>,
 }
 
 /// Sorted keys, and what else is merged with them: their values, or nothing.

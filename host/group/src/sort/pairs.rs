@@ -1,20 +1,22 @@
 //! Sorting keys with values: each rank sorts its share, the sorted shares are cut exactly, the pieces change places,
-//! and each rank sorts what it got. The pieces lie in the order of their ranks, and all sorts are stable. So equal keys
-//! keep their order in the whole.
+//! and each rank merges what it got. The pieces lie in the order of their ranks, and sorts and merges are stable. So
+//! equal keys keep their order in the whole.
 
-use super::{cuts, round};
+use super::{cuts, length_of, round};
 use crate::vec::room;
 use crate::{Exchange, Group, ShardedVec, Total};
 use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs::keys::{KeyWord, order_of};
 use rungs::vec::choice::{self, choose};
+use rungs::vec::ordered::{Both, OrderedWord};
 use rungs::vec::places::{PlaceWord, argsort, gather};
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::sort::Pairs;
+use rungs_kernels::ordered::merge::tiles;
 use simt::Scalar;
 
-impl<T: Total<Word: KeyWord + PlaceWord>> ShardedVec<'_, T> {
+impl<T: Total<Word: OrderedWord + PlaceWord>> ShardedVec<'_, T> {
     /// Sorts the whole in place, and moves the values as the keys are moved: the value at a place belongs to the key
     /// there. Equal keys keep their order, also across ranks. Keys and values have shares of the same lengths.
     ///
@@ -54,6 +56,8 @@ pub struct PairSorter<'g, T: Total<Word: KeyWord>, V> {
     keys: Option<Buffer<T>>,
     values: Option<Buffer<V>>,
     places: Option<Buffer<u32>>,
+    /// Where the tiles of a merge begin.
+    splits: Option<Buffer<u32>>,
     /// The launches that sort a share of this length, of keys and values of 32 bits.
     own: Option<(usize, Sequence<Pairs>)>,
 }
@@ -72,14 +76,14 @@ fn replace<T>(vec: &mut ShardedVec<'_, T>, kept: &mut Option<Buffer<T>>, buffer:
     vec.start = 0;
 }
 
-impl<'g, T: Total<Word: KeyWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V> {
+impl<'g, T: Total<Word: OrderedWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V> {
     /// A sorter for this rank's vectors.
     ///
     /// # Errors
     /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn new(group: &'g dyn Group, engine: &Engine) -> Result<Self> {
         let (engine, stream) = (engine.clone(), engine.second_stream()?);
-        Ok(Self { group, engine, stream, keys: None, values: None, places: None, own: None })
+        Ok(Self { group, engine, stream, keys: None, values: None, places: None, splits: None, own: None })
     }
 
     /// Sorts in place, see [`ShardedVec::sort_with`].
@@ -112,7 +116,47 @@ impl<'g, T: Total<Word: KeyWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V> {
         let exchange = Exchange { stream: &self.stream, from: &values.buffer, to: &target, rounds: &moved };
         self.group.exchange(&exchange, &mut |_| Ok(()))?;
         replace(values, &mut self.values, target);
-        self.sort_own(keys, values)
+        self.merge(keys, values, order.iter().map(|&rank| length_of(&cuts, rank, self.group.rank())).collect())
+    }
+
+    /// Merges sorted pieces of these lengths, which lie in sequence from the beginning of both memories on: neighbours
+    /// until there is one piece. Of equal keys those of the earlier piece stay first.
+    fn merge(
+        &mut self,
+        keys: &mut ShardedVec<'_, T>,
+        values: &mut ShardedVec<'_, V>,
+        mut pieces: Vec<usize>,
+    ) -> Result<()> {
+        let (engine, order) = (self.engine.clone(), order_of(T::DTYPE));
+        pieces.retain(|&len| len > 0);
+        while pieces.len() > 1 {
+            let splits = spare(&engine, &mut self.splits, tiles(keys.len as u32) as usize + 1)?;
+            let merged = spare(&engine, &mut self.keys, keys.len)?;
+            let along = spare(&engine, &mut self.values, keys.len)?;
+            let mut end = 0;
+            for pair in pieces.chunks(2) {
+                let (start, first) = (end, pair[0]);
+                end += pair.iter().sum::<usize>();
+                if pair.len() < 2 {
+                    merged.copy_part(start, &keys.buffer, start..end)?;
+                    along.copy_part(start, &values.buffer, start..end)?;
+                    continue;
+                }
+                let both = [start..start + first, start + first..end];
+                let [a, b] = both.clone().map(|part| keys.buffer.slice(part.start, part.len()).cast());
+                let inputs = both.map(|part| values.buffer.slice(part.start, part.len()));
+                let (len, splits) = (end - start, splits.slice(0, tiles((end - start) as u32) as usize + 1));
+                T::Word::split(&engine, [a, b], order, splits)?;
+                let output = along.slice(start, len);
+                let args = (a, b, order, splits, merged.slice(start, len).cast());
+                T::Word::merge_with(&engine, args, Both { inputs, output })?;
+            }
+            self.splits = Some(splits);
+            replace(keys, &mut self.keys, merged);
+            replace(values, &mut self.values, along);
+            pieces = pieces.chunks(2).map(|pair| pair.iter().sum()).collect();
+        }
+        Ok(())
     }
 
     /// Sorts this rank's share.
