@@ -736,6 +736,22 @@ fn several_numbers_of_devices_are_compared() {
     assert!((speedup / 2.0 - efficiency).abs() < 1e-9 && two["exchange_gbs"].as_f64().unwrap() > 0.0, "{two}");
 }
 
+#[test]
+fn several_devices_sort_drawn_keys_with_their_places() {
+    for (call, rows) in [(&["radix", "--gpus", "3"][..], 1), (&["bench", "radix", "--gpus", "1,2"], 2)] {
+        let call = [call, &["--n", "5003", "--values", "--keys", "few", "--format", "json"]].concat();
+        let (code, out, err) = outcome(&call);
+        assert_eq!(code, 0, "{err}");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        let results = report["results"].as_array().unwrap();
+        assert_eq!(results.len(), rows, "{out}");
+        for row in results {
+            assert_eq!((&row["rung"], &row["values"]), (&"exchange-whole".into(), &"u32".into()), "{row}");
+            assert!(row["verified"] == true && row["time_ms"].as_f64().unwrap() > 0.0, "{row}");
+        }
+    }
+}
+
 /// The saved report is one that tables are made of, and has all that was printed.
 #[test]
 fn a_bench_of_several_devices_is_saved() {
@@ -771,7 +787,10 @@ fn a_bench_of_several_devices_is_saved() {
     }
     assert_eq!(report.results.iter().map(|row| &*row.parameters).collect::<Vec<_>>(), ["sum", "", "sum", ""]);
     // What groups do not do is refused, and not left out of the report.
-    refused_in_short(&["bench", "radix", "--gpus", "2", "--values"], 2, &["--values does not go with --gpus"]);
+    let ranges = ["bench", "radix", "--gpus", "2", "--values", "--rung", "exchange-ranges"];
+    refused_in_short(&ranges, 2, &["exchange-ranges does not move values"]);
+    refused_in_short(&["radix", "--gpus", "2", "--values", "v.npy"], 2, &["name it with --input"]);
+    refused_in_short(&["radix", "--gpus", "2", "--values", "--output-values", "v.npy"], 2, &["name it with --input"]);
     let no_folder = ["bench", "reduce", "--gpus", "2", "--n", "100", "--save", "/dev/null/report.json"];
     refused_in_short(&no_folder, 4, &["/dev/null"]);
 }

@@ -11,8 +11,9 @@ use crate::job_files::{Column, Files, part_of};
 use crate::measure::median;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
-use rungs::keys::KeyWord;
+
 use rungs::matrix::Precision;
+use rungs::vec::ordered::OrderedWord;
 use rungs::vec::places::PlaceWord;
 use rungs::verify;
 use rungs_group::product::{Multiplier, bounds};
@@ -25,6 +26,7 @@ use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::sorts::pieces::Pieces;
 use serde::Serialize;
 use simt::Scalar;
+use std::iter;
 use std::time::Instant;
 
 /// A problem for a group.
@@ -78,6 +80,9 @@ pub struct Outcome {
     pub n: u64,
     /// The type of the elements.
     pub dtype: Dtype,
+    /// The type of the values that move with them, if any do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Dtype>,
     /// How they were drawn.
     pub keys: String,
     /// Whether the result is right on all ranks; a wrong one is not timed.
@@ -204,6 +209,7 @@ impl Job<'_> {
             transport: group.transport().to_owned(),
             n: self.size.n(),
             dtype: self.dtype,
+            values: self.values()?,
             keys: self.files.map_or_else(|| self.distribution().to_string(), |_| "file".into()),
             verified: error.is_none(),
             error,
@@ -226,21 +232,34 @@ impl Job<'_> {
         Ok(all.iter().find(|told| !told.is_empty()).map(|told| rungs_group::told(told)))
     }
 
-    fn sort<T: Total<Word: KeyWord + PlaceWord + Pieces>>(
+    /// This rank's share of the keys, of a file or drawn.
+    fn keys<'g, T: Total>(&self, group: &'g dyn Group, engine: &Engine) -> Result<ShardedVec<'g, T>> {
+        match self.files {
+            Some(files) => files.keys.share(group, engine),
+            None => ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?),
+        }
+    }
+
+    /// The type of the values that move with the keys, if any do: those of a file, or the places of drawn keys.
+    fn values(&self) -> Result<Option<Dtype>> {
+        Ok(match self.files {
+            Some(files) => files.values.as_ref().map(|values| values.dtype),
+            None if self.parameters.values => Some(Column::places(self.size.elements()?)),
+            None => None,
+        })
+    }
+
+    fn sort<T: Total<Word: OrderedWord + PlaceWord + Pieces>>(
         &self,
         group: &dyn Group,
         engine: &Engine,
     ) -> Result<Outcome> {
-        if let Some((files, values)) = self.files.and_then(|files| Some((files, files.values.as_ref()?))) {
-            return match values.dtype.size() {
-                4 => self.sort_pairs::<T, u32>(group, engine, (&files.keys, values)),
-                _ => self.sort_pairs::<T, u64>(group, engine, (&files.keys, values)),
-            };
+        match self.values()?.map(Dtype::size) {
+            None => {}
+            Some(4) => return self.sort_pairs::<T, u32>(group, engine),
+            Some(_) => return self.sort_pairs::<T, u64>(group, engine),
         }
-        let input = match self.files {
-            Some(files) => files.keys.share::<T>(group, engine)?,
-            None => ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?)?,
-        };
+        let input = self.keys::<T>(group, engine)?;
         let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
         let mut sorter = Sorter::new(group, engine)?;
         keys.copy_from(&input)?;
@@ -263,22 +282,24 @@ impl Job<'_> {
     }
 
     /// Sorts keys with values, which are bits here. The sort is verified with the places of the keys as values, which
-    /// show the order of equal keys; then the values themselves are sorted, and have to be beside the same keys as
+    /// show the order of equal keys; then values of a file are sorted, and have to stand next to the same keys as
     /// before.
-    fn sort_pairs<T: Total<Word: KeyWord + PlaceWord>, V: Total + Ord>(
+    fn sort_pairs<T: Total<Word: OrderedWord + PlaceWord>, V: Total + Ord>(
         &self,
         group: &dyn Group,
         engine: &Engine,
-        (of_keys, of_values): (&Column, &Column),
     ) -> Result<Outcome> {
-        let (input, along) = (of_keys.share::<T>(group, engine)?, of_values.share::<V>(group, engine)?);
-        let places: Vec<V> = part_of(group, of_keys.count).map(V::from_pattern).collect();
+        let (of_values, rung) = (self.files.and_then(|files| files.values.as_ref()), SortRung::Whole.name());
+        let input = self.keys::<T>(group, engine)?;
+        let of_file = of_values.filter(|values| values.input.is_some());
+        let of_file = of_file.map(|values| values.share::<V>(group, engine)).transpose()?;
+        let places: Vec<V> = part_of(group, self.size.elements()?).map(V::from_pattern).collect();
         let places = ShardedVec::from_slice(group, engine, &places)?;
         let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
         let mut values = ShardedVec::<V>::uninit(group, engine, input.len())?;
         let (mut sorter, shares) = (PairSorter::new(group, engine)?, Share::all(&input)?);
-        let (mut found, rung) = (None, SortRung::Whole.name());
-        for (given, is_place) in [(&places, true), (&along, false)] {
+        let (mut found, along) = (None, of_file.as_ref().unwrap_or(&places));
+        for (given, is_place) in iter::once((&places, true)).chain(of_file.iter().map(|values| (values, false))) {
             let before = PairShare::all(&input, given)?;
             keys.copy_from(&input)?;
             values.copy_from(given)?;
@@ -293,11 +314,11 @@ impl Job<'_> {
                 return sorter.sort(&mut keys, &mut values);
             }
             keys.copy_from(&input)?;
-            values.copy_from(&along)
+            values.copy_from(along)
         })?;
-        if outcome.verified {
-            of_keys.write(group, engine, &keys)?;
-            of_values.write(group, engine, &values)?;
+        if let Some(files) = self.files.filter(|_| outcome.verified) {
+            files.keys.write(group, engine, &keys)?;
+            of_values.map_or(Ok(()), |column| column.write(group, engine, &values))?;
         }
         Ok(outcome)
     }

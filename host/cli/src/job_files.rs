@@ -39,6 +39,11 @@ pub fn part_of(group: &dyn Group, n: u64) -> Range<u64> {
 }
 
 impl Column {
+    /// The type of the places of `count` keys: more than 32 bits can count have 64.
+    pub fn places(count: u64) -> Dtype {
+        if u32::try_from(count).is_ok() { Dtype::U32 } else { Dtype::U64 }
+    }
+
     /// This rank's share.
     ///
     /// # Errors

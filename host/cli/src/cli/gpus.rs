@@ -178,11 +178,13 @@ pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatc
         }
         return sort_file(family, gpus, (input, &types), rung, matches, common);
     }
-    if named("output").is_some() {
+    if named("output").or_else(|| named("output-values")).is_some() {
         return Err(Error::Usage("several devices write a file of the keys of a file: name it with --input".into()));
     }
-    if family::given_values(matches) {
-        return Err(Error::Usage("several devices move values with the keys of a file: name it with --input".into()));
+    if named("values").is_some() {
+        return Err(Error::Usage(
+            "several devices take values of a file for keys of a file: name it with --input".into(),
+        ));
     }
     let (seed, parameters) = (common.seed, family::parameters(family.extras, matches));
     let (n, distribution) = (number("n"), matches.get_one::<Distribution>("keys").copied());
@@ -220,14 +222,10 @@ pub(super) fn sort_file(
     };
     let keys = Column { input: Some(input), dtype, count, output: Mutex::new(output("output", dtype)?) };
     let values = if family::given_values(matches) {
-        if rung != SortRung::default() && rung != SortRung::Whole {
-            return Err(Error::Usage(format!("{rung} does not move values: leave out --rung")));
-        }
+        moves_values(rung)?;
         let name = matches.get_one::<OsString>("values").map(|name| Name::from(name.as_os_str()));
         let input = name.map(|name| KeyFile::of_values(&name, count)).transpose()?;
-        // Places of more keys than 32 bits can count have 64.
-        let places = if u32::try_from(count).is_ok() { Dtype::U32 } else { Dtype::U64 };
-        let dtype = input.as_ref().map_or(places, |input| input.dtype);
+        let dtype = input.as_ref().map_or(Column::places(count), |input| input.dtype);
         let output = output("output-values", dtype)?;
         if let (Some(keys), Some(values)) = (&*lock(&keys.output), &output) {
             keys.refuse_same(values)?;
@@ -244,6 +242,14 @@ pub(super) fn sort_file(
             .run(group, engine)
     })?;
     report(common, is_first, &[Line::of(outcome)])
+}
+
+/// Refuses a rung, if one was named, that does not move values.
+fn moves_values(rung: SortRung) -> Result<()> {
+    if rung != SortRung::default() && rung != SortRung::Whole {
+        return Err(Error::Usage(format!("{rung} does not move values: leave out --rung")));
+    }
+    Ok(())
 }
 
 /// The rung of a group's sort, which alone has several.
@@ -297,10 +303,7 @@ pub(super) fn run_bench(
     matches: &ArgMatches,
     common: &Common,
 ) -> Result<()> {
-    refuse(
-        matches,
-        &["peer", "plot", "budget", "values", "columns", "alpha", "beta", "transpose", "precision", "batch"],
-    )?;
+    refuse(matches, &["peer", "plot", "budget", "columns", "alpha", "beta", "transpose", "precision", "batch"])?;
     let families: Vec<_> = bench.families.iter().copied().filter(|family| suits(family)).collect();
     let (settings, seed) = (settings(matches)?, common.seed);
     let on_host = matches.get_flag("peers-on-host");
@@ -344,13 +347,18 @@ pub(super) fn run_bench(
                 let dtypes = if bench.dtypes.is_empty() { &family.dtypes[..1] } else { &bench.dtypes };
                 let keys: Vec<_> =
                     if bench.keys.is_empty() { vec![None] } else { bench.keys.iter().copied().map(Some).collect() };
+                let parameters = family.own(&bench.parameters);
                 let rungs: Vec<SortRung> = match (family.name == KINDS[0].1, &bench.rungs[..]) {
+                    (true, []) if parameters.values => vec![SortRung::Whole],
                     (true, []) => SortRung::ALL.to_vec(),
                     (true, names) => names.iter().map(|name| name.parse()).collect::<Result<_>>()?,
                     (false, _) => vec![SortRung::default()],
                 };
-                // CUB sorts keys as the rung does whose shares it sorts.
-                let cub = bench.peers.as_ref().filter(|_| family.name == KINDS[0].1);
+                if parameters.values {
+                    rungs.iter().try_for_each(|&rung| moves_values(rung))?;
+                }
+                // CUB sorts keys, without values, as the rung does whose shares it sorts.
+                let cub = bench.peers.as_ref().filter(|_| family.name == KINDS[0].1 && !parameters.values);
                 let by_cub = cub.map(|peers| (SortRung::Whole, Some(peers)));
                 let all: Vec<_> = rungs.iter().map(|&rung| (rung, None)).chain(by_cub).collect();
                 for (n, &dtype, &distribution, &(rung, cub)) in every(&sizes, dtypes, &keys, &all) {
@@ -374,7 +382,6 @@ pub(super) fn run_bench(
                         }
                         continue;
                     }
-                    let parameters = family.own(&bench.parameters);
                     let profiled = false;
                     let job = Job {
                         family,
@@ -566,8 +573,8 @@ impl Line {
 
     /// The cells of the table.
     fn cells(&self) -> [String; 13] {
-        let Outcome { family, rung, gpus, transport, n, dtype, keys, time_ms, rate, rate_unit, error, .. } =
-            &self.outcome;
+        let Outcome { family, rung, gpus, transport, n, dtype, values, keys, .. } = &self.outcome;
+        let Outcome { time_ms, rate, rate_unit, error, .. } = &self.outcome;
         let or_dash = |text: Option<String>| text.unwrap_or("-".into());
         [
             family.to_string(),
@@ -575,7 +582,7 @@ impl Line {
             gpus.to_string(),
             transport.clone(),
             report::count(*n),
-            dtype.to_string(),
+            values.map_or(dtype.to_string(), |values| format!("{dtype}, {values}")),
             keys.clone(),
             or_dash(time_ms.map(report::time)),
             or_dash(rate.map(|rate| report::rate(rate, rate_unit.name()))),
@@ -740,13 +747,14 @@ mod tests {
         let family = |name| FAMILIES.iter().find(|family| family.name == name).unwrap();
         let common =
             Common { device: DeviceChoice::Simulator, seed: 1, format: Format::Text, quiet: true, check: None };
-        for (name, rung, gather) in [
-            ("radix", SortRung::Whole, None),
-            ("radix", SortRung::Ranges, None),
-            ("reduce", SortRung::default(), Some(1)),
-            ("scan", SortRung::default(), Some(0)),
-            ("histogram", SortRung::default(), Some(1)),
-            ("matmul", SortRung::default(), None),
+        for (name, rung, gather, values) in [
+            ("radix", SortRung::Whole, None, false),
+            ("radix", SortRung::Whole, None, true),
+            ("radix", SortRung::Ranges, None, false),
+            ("reduce", SortRung::default(), Some(1), false),
+            ("scan", SortRung::default(), Some(0), false),
+            ("histogram", SortRung::default(), Some(1), false),
+            ("matmul", SortRung::default(), None, false),
         ] {
             let run = |spoils: bool| {
                 rungs_group::run(&[DeviceChoice::Simulator; 2], |group, engine| {
@@ -758,7 +766,7 @@ mod tests {
                         dtype: family.dtypes[0],
                         distribution: None,
                         seed: 1,
-                        parameters: crate::algorithms::Parameters::default(),
+                        parameters: crate::algorithms::Parameters { values, ..Default::default() },
                         rung,
                         runs: 1,
                         profiled: false,
