@@ -771,6 +771,10 @@ fn a_bench_of_several_devices_is_saved() {
         let (group, call) = (row.group.as_ref().unwrap(), row.call.unwrap());
         assert!(row.verified && row.error.is_none() && call.runs == 3, "{row:?}");
         assert_eq!((&*row.family, &*row.name), (line["family"].as_str().unwrap(), line["rung"].as_str().unwrap()));
+        // The work of all devices together: 100 words, or a product of 100 x 100 x 100.
+        let work = if row.family == "matmul" { 2e6 } else { 400.0 };
+        let of_all = row.rate.unwrap() * call.median_ms * 1e6 / work;
+        assert!((of_all - 1.0).abs() < 0.01, "{row:?}");
         assert_eq!(
             (row.n, row.m, row.k),
             if row.family == "matmul" { (100, Some(100), Some(100)) } else { (100, None, None) }

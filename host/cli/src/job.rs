@@ -428,8 +428,8 @@ impl Job<'_> {
         let c = engine.alloc::<f32>(rows.len() * n)?;
         let mut multiplier = Multiplier::new(group, engine, rows.len(), n, k)?;
         multiplier.multiply(&on_engine[0], &on_engine[1], &c)?;
-        let (m, known) = (rows.len(), products::Known::default());
-        let of = products::Product { m, n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0, known };
+        let known = products::Known::default();
+        let of = products::Product { m: rows.len(), n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0, known };
         let found = verdict::compared(&c.download()?, rows.len() * n, |got| match rows.is_empty() {
             true => None,
             false => of.first_difference(got, Precision::F32),

@@ -8,7 +8,8 @@
 //! 4. The rare keys change places: as runs of equal keys, if most of them equal the one before, and otherwise as they
 //!    are. Each rank writes the frequent keys of its share, and merges them with the rare ones.
 
-use super::{Sorter, cuts_of, elements_at, longest_first, round};
+use super::small::Small;
+use super::{Sorter, cuts_of, longest_first, round};
 use crate::{Exchange, ShardedVec, Total};
 use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
@@ -170,23 +171,32 @@ impl Known {
 }
 
 /// Counts the frequent keys and collects the rare ones. Returns the counters.
-fn sift<W: Counted>(engine: &Engine, keys: Global<W>, order: u32, by: &Frequent, rare: Global<W>) -> Result<Vec<u32>> {
+fn sift<W: Counted>(
+    (engine, small): (&Engine, &mut Small),
+    (keys, order): (Global<W>, u32),
+    by: &Frequent,
+    rare: Global<W>,
+) -> Result<Vec<u32>> {
     let table: Vec<W> = by.table().into_iter().map(W::from_bits_64).collect();
-    let (table, counts) = (engine.upload(&table)?, engine.alloc::<u32>(COUNTERS as usize + 1)?);
-    counts.fill(0)?;
-    W::sift(engine, Sift { keys, order, table: table.view(), counts: counts.view(), rare })?;
-    counts.download()
+    let (table, counts) = (small.upload(engine, &table)?, small.upload(engine, &[0u32; COUNTERS as usize + 1])?);
+    W::sift(engine, Sift { keys, order, table: table.view, counts: counts.view, rare })?;
+    small.download(counts)
 }
 
 /// Writes a part of the frequent keys.
-fn fill<W: Counted>(engine: &Engine, known: &Known, part: Range<u64>, order: u32, output: Global<W>) -> Result<()> {
+fn fill<W: Counted>(
+    (engine, small): (&Engine, &mut Small),
+    (known, part): (&Known, Range<u64>),
+    order: u32,
+    output: Global<W>,
+) -> Result<()> {
     let (words, counts) = known.part::<W>(part);
     if words.is_empty() {
         return Ok(());
     }
     let starts: Vec<u32> = counts.iter().scan(0, |end, n| Some(std::mem::replace(end, *end + n))).collect();
-    let (words, starts) = (engine.upload(&words)?, engine.upload(&starts)?);
-    Ok(W::fill(engine, (words.view(), starts.view()), order, output)?)
+    let (words, starts) = (small.upload(engine, &words)?, small.upload(engine, &starts)?);
+    Ok(W::fill(engine, (words.view, starts.view), order, output)?)
 }
 
 impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
@@ -203,8 +213,8 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         let room = buffer.slice(0, keys.len);
         // Words of the key's width, which is one of two.
         let counts = match size_of::<T>() {
-            4 => sift::<u32>(&engine, keys.view().cast(), order, frequent, room.cast())?,
-            _ => sift::<u64>(&engine, keys.view().cast(), order, frequent, room.cast())?,
+            4 => sift::<u32>((&engine, &mut self.small), (keys.view().cast(), order), frequent, room.cast())?,
+            _ => sift::<u64>((&engine, &mut self.small), (keys.view().cast(), order), frequent, room.cast())?,
         };
         let all = group.all_gather(&counts)?;
         if all.iter().any(|counts| counts.len() != COUNTERS as usize + 1) {
@@ -217,18 +227,19 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             self.sort_own(rare.view().cast(), UNSIGNED)?;
         }
         parts.push(known.len());
-        let own = |places: &[u64]| {
-            let found = elements_at(&engine, rare.view().cast::<T::Word>(), places)?;
+        let small = &mut self.small;
+        let mut own = |places: &[u64]| {
+            let found = small.elements_at(&engine, rare.view().cast::<T::Word>(), places)?;
             Ok(found.into_iter().map(Scalar::to_bits_64).collect())
         };
-        let cuts = cuts_of(group, &parts, lengths, &own, &|places| known.at(places))?;
+        let cuts = cuts_of(group, &parts, lengths, &mut own, &|places| known.at(places))?;
         let filled = cuts[me][size]..cuts[me + 1][size];
-        let fill = |order: u32, output: Global<T>| match size_of::<T>() {
-            4 => fill::<u32>(&engine, &known, filled.clone(), order, output.cast()),
-            _ => fill::<u64>(&engine, &known, filled.clone(), order, output.cast()),
+        let fill = |small: &mut Small, order: u32, output: Global<T>| match size_of::<T>() {
+            4 => fill::<u32>((&engine, small), (&known, filled.clone()), order, output.cast()),
+            _ => fill::<u64>((&engine, small), (&known, filled.clone()), order, output.cast()),
         };
         if parts[..size].iter().all(|&len| len == 0) {
-            fill(order, keys.view())?;
+            fill(&mut self.small, order, keys.view())?;
             self.spare = Some(rare.buffer);
             return Ok(());
         }
@@ -241,7 +252,7 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         let (ranks, pieces) = longest_first(&cuts, size + 1, me);
         let mut round = round(&rare, &cuts, &ranks);
         let own = round.receives.pop().unwrap_or_default();
-        fill(UNSIGNED, keys.buffer.slice(own.start / size_of::<T>(), own.len() / size_of::<T>()))?;
+        fill(&mut self.small, UNSIGNED, keys.buffer.slice(own.start / size_of::<T>(), own.len() / size_of::<T>()))?;
         let exchange = Exchange { stream: &self.stream, from: &rare.buffer, to: &keys.buffer, rounds: &[round] };
         group.exchange(&exchange, &mut |_| Ok(()))?;
         keys.start = 0;

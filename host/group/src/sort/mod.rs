@@ -17,6 +17,7 @@ mod merges;
 mod pairs;
 mod ranges;
 mod runs;
+mod small;
 
 pub use pairs::PairSorter;
 
@@ -30,12 +31,12 @@ use rungs::error::{Error, Result};
 use rungs::keys::KeyWord;
 use rungs::keys::order_of;
 use rungs::vec::choice::{self, choose};
-use rungs::vec::places::gather;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Options, Sequence};
 use rungs_kernels::sorts::pieces::{Bits, Pieces};
 use runs::Lists;
 use simt::{Global, Scalar};
+use small::Small;
 use std::fmt;
 use std::str::FromStr;
 
@@ -115,6 +116,7 @@ pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     own: Option<(usize, Sequence<Keys<T::Word>>)>,
     ranges: Ranges<T>,
     lists: Lists<T>,
+    small: Small,
 }
 
 /// A sort of the caller's: from one buffer to another, of this many keys.
@@ -139,6 +141,7 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
             own: None,
             ranges: Ranges::default(),
             lists: Lists::default(),
+            small: Small::default(),
         })
     }
 
@@ -164,11 +167,12 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         if !self.engine.is(&keys.engine) {
             return Err(Error::Usage("a sorter sorts vectors of its engine".into()));
         }
+        self.small.clear();
         let mut mine = vec![keys.len as u64];
         if rung != SortRung::Whole && self.group.size() > 1 && keys.len as u64 >= SAMPLED {
             let (shown, len) = (SHOWN, keys.len as u64);
             let places: Vec<u64> = (0..shown).map(|k| (2 * k + 1) * len / (2 * shown)).collect();
-            mine.extend(words_at(keys, &places)?);
+            mine.extend(words_at(&mut self.small, keys, &places)?);
         }
         let all = self.group.all_gather(&mine)?;
         let told = all.iter().map(|told| told.split_first().map(|(&length, samples)| (length, samples)));
@@ -220,7 +224,7 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
     ) -> Result<()> {
         own(self, keys)?;
         if lengths.len() > 1 {
-            let cuts = cuts(keys, lengths)?;
+            let cuts = cuts(&mut self.small, keys, lengths)?;
             let pieces = self.exchange_whole(keys, lengths, &cuts)?;
             self.merge(keys, pieces)?;
         }
@@ -270,8 +274,12 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
 }
 
 /// Where each share, which is sorted, is cut for each rank: by rank and share.
-fn cuts<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, lengths: &[u64]) -> Result<Vec<Vec<u64>>> {
-    cuts_of(keys.group, lengths, lengths, &|places| words_at(keys, places), &|_| vec![])
+fn cuts<T: Total<Word: KeyWord>>(
+    small: &mut Small,
+    keys: &ShardedVec<'_, T>,
+    lengths: &[u64],
+) -> Result<Vec<Vec<u64>>> {
+    cuts_of(keys.group, lengths, lengths, &mut |places| words_at(small, keys, places), &|_| vec![])
 }
 
 /// Where sorted parts are cut for ranks that get so many elements: by rank and part. Each rank has a part, whose words
@@ -280,7 +288,7 @@ fn cuts_of(
     group: &dyn Group,
     parts: &[u64],
     lengths: &[u64],
-    own: &dyn Fn(&[u64]) -> Result<Vec<u64>>,
+    own: &mut dyn FnMut(&[u64]) -> Result<Vec<u64>>,
     known: &dyn Fn(&[u64]) -> Vec<u64>,
 ) -> Result<Vec<Vec<u64>>> {
     let ends = lengths.iter().scan(0, |sum, &length| {
@@ -303,20 +311,9 @@ fn cuts_of(
 }
 
 /// The keys at these places, as words that are ordered as they are.
-fn words_at<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
-    let found = elements_at(&keys.engine, keys.view(), places)?;
+fn words_at<T: Total<Word: KeyWord>>(small: &mut Small, keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
+    let found = small.elements_at(&keys.engine, keys.view(), places)?;
     Ok(found.iter().map(|key| key.to_word().to_bits_64()).collect())
-}
-
-/// The elements at these places.
-fn elements_at<T: Scalar>(engine: &Engine, of: Global<T>, places: &[u64]) -> Result<Vec<T>> {
-    if places.is_empty() {
-        return Ok(vec![]);
-    }
-    let places: Vec<u32> = places.iter().map(|&place| place as u32).collect();
-    let (places, found) = (engine.upload(&places)?, engine.alloc::<T>(places.len())?);
-    gather(engine, of, places.view(), found.view())?;
-    found.download()
 }
 
 /// The parts that a rank gets pieces of, that of the longest piece first, and the pieces' lengths.

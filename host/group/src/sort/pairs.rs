@@ -2,6 +2,7 @@
 //! and each rank merges what it got. The pieces lie in the order of their ranks, and sorts and merges are stable. So
 //! equal keys keep their order in the whole.
 
+use super::small::Small;
 use super::{cuts, length_of, round};
 use crate::vec::room;
 use crate::{Exchange, Group, ShardedVec, Total};
@@ -58,6 +59,7 @@ pub struct PairSorter<'g, T: Total<Word: KeyWord>, V> {
     places: Option<Buffer<u32>>,
     /// Where the tiles of a merge begin.
     splits: Option<Buffer<u32>>,
+    small: Small,
     /// The launches that sort a share of this length, of keys and values of 32 bits.
     own: Option<(usize, Sequence<Pairs>)>,
 }
@@ -83,7 +85,8 @@ impl<'g, T: Total<Word: OrderedWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V
     /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn new(group: &'g dyn Group, engine: &Engine) -> Result<Self> {
         let (engine, stream) = (engine.clone(), engine.second_stream()?);
-        Ok(Self { group, engine, stream, keys: None, values: None, places: None, splits: None, own: None })
+        let (keys, values, places, splits, small, own) = (None, None, None, None, Small::default(), None);
+        Ok(Self { group, engine, stream, keys, values, places, splits, small, own })
     }
 
     /// Sorts in place, see [`ShardedVec::sort_with`].
@@ -104,7 +107,8 @@ impl<'g, T: Total<Word: OrderedWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V
         if lengths.len() == 1 {
             return Ok(());
         }
-        let cuts = cuts(keys, &lengths)?;
+        self.small.clear();
+        let cuts = cuts(&mut self.small, keys, &lengths)?;
         let order: Vec<usize> = (0..lengths.len()).collect();
         let moved = [round(keys, &cuts, &order)];
         let target = spare(&self.engine, &mut self.keys, keys.len)?;

@@ -342,13 +342,11 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         let counted = exactly(&engine, &mut self.ranges.counts, bits.buckets() as usize)?;
         let own = if can { count(&counted)? } else { vec![] };
         let split = at_least(&engine, &mut self.ranges.split, room(mine))?;
-        // Kept until the end, because freeing memory waits for the launch.
-        let mut kept_cursors = None;
         if can && mine > 0 {
             // It runs while the ranks tell each other their counts.
-            let cursors = kept_cursors.insert(engine.upload(&top_cursors(&own, bits))?);
+            let cursors = self.small.upload(&engine, &top_cursors(&own, bits))?;
             let output = split.slice(0, mine).cast();
-            T::Word::split(&engine, keys.view().cast(), order, bits, cursors.view(), output)?;
+            T::Word::split(&engine, keys.view().cast(), order, bits, cursors.view, output)?;
         }
         let all = self.group.all_gather(&own)?;
         let longest = lengths.iter().copied().max().unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Runs in place of keys: where most of the sorted keys of a rank equal the one before, words and their numbers change
 //! places. The lists that came are merged, and whose share it is writes each word as often as it occurs.
 
+use super::Sorter;
 use super::frequent::Known;
 use super::ranges::at_least;
-use super::{Sorter, elements_at};
 use crate::vec::room;
 use crate::{Exchange, Round, ShardedVec, Total};
 use rungs::Operation;
@@ -13,6 +13,7 @@ use rungs::keys::{KeyWord, order_of};
 use rungs::vec::choice::{self, choose};
 use rungs_kernels::exchange::frequent::Counted;
 use rungs_kernels::exchange::runs::Interleaves;
+use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::scan::Elements;
 use rungs_kernels::selections::BLOCK;
 use rungs_kernels::selections::by_key::{grid, lengths_by_key, shared_bytes, workspace};
@@ -36,11 +37,13 @@ pub(super) struct Lists<T> {
     words: [Option<Buffer<T>>; 2],
     counts: [Option<Buffer<u32>>; 2],
     starts: Option<Buffer<u32>>,
+    /// The launches that scan the counts of this number of runs.
+    scan: Option<(usize, Sequence<Elements<u32>>)>,
 }
 
 impl<T> Default for Lists<T> {
     fn default() -> Self {
-        Self { lengths: None, states: None, words: [None, None], counts: [None, None], starts: None }
+        Self { lengths: None, states: None, words: [None, None], counts: [None, None], starts: None, scan: None }
     }
 }
 
@@ -63,10 +66,10 @@ where
 
 impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
     /// Whether most of these sorted keys of all ranks equal the one before; the same on all ranks.
-    pub(super) fn are_runs(&self, sorted: &ShardedVec<'_, T>) -> Result<bool> {
+    pub(super) fn are_runs(&mut self, sorted: &ShardedVec<'_, T>) -> Result<bool> {
         let (len, shown) = (sorted.len as u64, SHOWN.min((sorted.len as u64).saturating_sub(1)));
         let places: Vec<u64> = (0..shown).flat_map(|k| [0, 1].map(|i| k * (len - 1) / shown + i)).collect();
-        let found = elements_at(&self.engine, sorted.view().cast::<T::Word>(), &places)?;
+        let found = self.small.elements_at(&self.engine, sorted.view().cast::<T::Word>(), &places)?;
         let equal = found.chunks_exact(2).filter(|pair| pair[0] == pair[1]).count() as u64;
         let told = self.group.all_gather(&[[len, shown, equal]])?.concat();
         let runs = told.iter().map(|&[len, shown, equal]| len as f64 * (1.0 - equal as f64 / shown.max(1) as f64));
@@ -91,18 +94,17 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         let pieces: Vec<Range<usize>> = cuts.windows(2).map(|cut| cut[0][me] as usize..cut[1][me] as usize).collect();
         let longest = pieces.iter().map(ExactSizeIterator::len).max().unwrap_or_default();
         let states = at_least(&engine, &mut lists.states, workspace::<u32>(longest as u32) as usize)?;
-        let counts = engine.alloc::<u32>(size)?;
-        counts.fill(0)?;
+        let counts = self.small.upload(&engine, &vec![0u32; size])?;
         for (to, piece) in pieces.iter().enumerate().filter(|(_, piece)| !piece.is_empty()) {
             let input = sorted.buffer.slice(piece.start, piece.len());
             let words = keys.buffer.slice(piece.start, piece.len());
-            let (lengths, count) = (lengths.slice(piece.start, piece.len()), counts.slice(to, 1));
+            let (lengths, count) = (lengths.slice(piece.start, piece.len()), counts.view.slice(to as u32, 1));
             match bytes {
                 4 => list::<u32>(&engine, input.cast(), (words.cast(), lengths, count), states.view())?,
                 _ => list::<u64>(&engine, input.cast(), (words.cast(), lengths, count), states.view())?,
             }
         }
-        let all: Vec<Vec<u32>> = group.all_gather(&counts.download()?)?;
+        let all: Vec<Vec<u32>> = group.all_gather(&self.small.download(counts)?)?;
         if all.iter().any(|counts| counts.len() != size) {
             return Err(Error::Group("the ranks do not run the same program".into()));
         }
@@ -138,17 +140,24 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
 
         keys.start = 0;
         if runs > 0 {
-            let ends = engine.upload(&ends)?;
+            let ends = self.small.upload(&engine, &ends)?;
             let from = (words.slice(0, runs), counts.slice(0, runs));
             let to = (merged_words.slice(0, runs), merged_counts.slice(0, runs));
             match bytes {
-                4 => u32::interleave(&engine, (from.0.cast(), from.1), ends.view(), (to.0.cast(), to.1))?,
-                _ => u64::interleave(&engine, (from.0.cast(), from.1), ends.view(), (to.0.cast(), to.1))?,
+                4 => u32::interleave(&engine, (from.0.cast(), from.1), ends.view, (to.0.cast(), to.1))?,
+                _ => u64::interleave(&engine, (from.0.cast(), from.1), ends.view, (to.0.cast(), to.1))?,
             }
-            let rung = choose(choice::SCANS, &engine, size_of::<u32>(), runs)?;
-            let mut scan = rung.scanner::<u32>(&engine, runs as u32, Operation::Sum)?;
+            let mut scan = match lists.scan.take() {
+                Some((len, scan)) if len == runs => scan,
+                _ => choose(choice::SCANS, &engine, size_of::<u32>(), runs)?.scanner(
+                    &engine,
+                    runs as u32,
+                    Operation::Sum,
+                )?,
+            };
             let (input, output) = (to.1, starts.slice(0, runs));
             scan.run(&engine, Elements { input, output, exclusive: true })?;
+            lists.scan = Some((runs, scan));
             let (order, share) = (order_of(T::DTYPE), keys.view());
             match bytes {
                 4 => u32::fill(&engine, (to.0.cast(), output), order, share.cast())?,
@@ -157,7 +166,8 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         }
         let (lengths, states, starts) = (Some(lengths), Some(states), Some(starts));
         let (words, counts) = ([Some(words), Some(merged_words)], [Some(counts), Some(merged_counts)]);
-        self.lists = Lists { lengths, states, words, counts, starts };
+        let scan = lists.scan.take();
+        self.lists = Lists { lengths, states, words, counts, starts, scan };
         Ok(())
     }
 }
