@@ -9,13 +9,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether `cargo test --workspace` has built it.
 static BUILT: AtomicBool = AtomicBool::new(false);
 
+/// Whether the program and all tests have been built.
+pub fn is_built() -> bool {
+    BUILT.load(Ordering::Relaxed)
+}
+
+/// Says that another process has built them.
+pub fn set_built() {
+    BUILT.store(true, Ordering::Relaxed);
+}
+
 /// Builds all test programs, and this program, which some of them run.
 ///
 /// The tests of all packages together ask for more features of some dependencies than this program does, so cargo would
 /// compile program and library again for [`path`]: after this it takes the program that is there.
 pub fn build_with_tests() -> Result<()> {
     shell::run(with_ptx(shell::cargo(&["test", "--workspace", "--no-run"])))?;
-    BUILT.store(true, Ordering::Relaxed);
+    set_built();
     Ok(())
 }
 
@@ -28,7 +38,7 @@ pub fn with_ptx(mut command: Command) -> Command {
 
 /// The program, built if it has to be.
 pub fn path() -> Result<PathBuf> {
-    if !BUILT.load(Ordering::Relaxed) {
+    if !is_built() {
         shell::run(shell::cargo(&["build", "--package", "rungs-cli", "--bin", "rungs"]))?;
     }
     Ok(project::target().join("debug/rungs"))

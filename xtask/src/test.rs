@@ -37,6 +37,9 @@ pub struct Args {
     /// The body of this step alone, for a run that has it next to another
     #[arg(long, value_name = "STEP", hide = true)]
     body: Option<String>,
+    /// With --body: the program and all tests have been built
+    #[arg(long, requires = "body", hide = true)]
+    built: bool,
 }
 
 /// The runs that a step is part of, unless `--only` names it.
@@ -132,6 +135,9 @@ pub fn run(args: &Args) -> Result<()> {
         return test_rung::run(&args.rungs);
     }
     if let Some(name) = &args.body {
+        if args.built {
+            program::set_built();
+        }
         let step = STEPS.iter().find(|step| step.name == name).with_context(|| format!("there is no step {name}"))?;
         return (step.run)(args.all);
     }
@@ -263,7 +269,7 @@ fn run_one(step: &Step, number: &str, next_to_others: bool, all: bool, may_skip:
 fn in_its_own_program(name: &str, all: bool) -> Result<()> {
     let this = env::current_exe().context("this program has no path")?;
     let mut command = shell::command(this, &["test", "--body", name]);
-    command.args(all.then_some("--all"));
+    command.args(all.then_some("--all")).args(program::is_built().then_some("--built"));
     with_its_lines(name, command)
 }
 
