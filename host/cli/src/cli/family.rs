@@ -52,11 +52,7 @@ pub(super) fn command(family: &'static Family) -> Command {
             .value_name("TYPE")
             .help(format!("Element type: {}", dtypes.join(", ")))
             .value_parser(value_parser!(Dtype)),
-        Arg::new("keys")
-            .long("keys")
-            .value_name("DISTRIBUTION")
-            .help("Distribution of drawn elements: uniform, normal, range=K, timestamps, sorted, few, zipf, …")
-            .value_parser(value_parser!(Distribution)),
+        keys_argument(),
         input,
         output_argument(),
         check_argument(),
@@ -109,6 +105,14 @@ pub(super) fn command(family: &'static Family) -> Command {
     let own = |extra: &&Extra| **extra != Extra::Values;
     command = family.extras.iter().filter(own).fold(command, |command, extra| command.arg(extra_argument(*extra)));
     if family.extras.contains(&Extra::Values) { command.args(values_arguments()) } else { command }
+}
+
+pub(super) fn keys_argument() -> Arg {
+    Arg::new("keys")
+        .long("keys")
+        .value_name("DISTRIBUTION")
+        .help("Distribution of drawn elements: uniform, normal, range=K, timestamps, sorted, few, zipf, …")
+        .value_parser(value_parser!(Distribution))
 }
 
 pub(super) fn output_argument() -> Arg {

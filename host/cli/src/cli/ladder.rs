@@ -37,11 +37,7 @@ fn of_family(family: &'static Family) -> Command {
             )
             .value_parser(value_parser!(MatrixSize)),
         Arg::new("dtype").long("dtype").value_name("TYPE").help("Element type").value_parser(value_parser!(Dtype)),
-        Arg::new("keys")
-            .long("keys")
-            .value_name("DISTRIBUTION")
-            .help("Distribution of drawn elements: uniform, normal, range=K, timestamps, sorted, few, zipf, …")
-            .value_parser(value_parser!(Distribution)),
+        super::family::keys_argument(),
         all::limit_argument(),
     ]);
     family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))

@@ -3,7 +3,7 @@
 use super::gpus::{self, by_kind, named_rung, on_group, size_of};
 use super::{Common, family_named};
 use crate::algorithms::{Family, Parameters, Size, Workload};
-use crate::data::{Place, Size as Count};
+use crate::data::{Distribution, Dtype, Place, Size as Count};
 use crate::job::{Job, KINDS};
 use crate::measure::run_once;
 use crate::report::{self, Format, Grid};
@@ -26,6 +26,8 @@ pub(super) fn command() -> Command {
             .value_name("N")
             .help("How many elements, or the side of the matrices [default: the family's]")
             .value_parser(value_parser!(Count)),
+        Arg::new("dtype").long("dtype").value_name("TYPE").help("Element type").value_parser(value_parser!(Dtype)),
+        super::family::keys_argument(),
         Arg::new("view")
             .long("view")
             .value_name("VIEW")
@@ -85,6 +87,8 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         let why = "the timeline goes to standard output, and nothing else";
         super::refuse_unused(matches, &["format", "view"], why)?;
     }
+    let (dtype, distribution) = (matches.get_one::<Dtype>("dtype"), matches.get_one::<Distribution>("keys"));
+    dtype.map_or(Ok(()), |&dtype| family.check_dtype(dtype))?;
     if let Some(&[gpus]) = gpus::asked(matches).as_deref() {
         return run_group((family, gpus), (view, timeline), matches, common);
     }
@@ -96,13 +100,13 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     });
     let rung = named.unwrap_or_else(|| {
         let size = asked.unwrap_or(Size::Elements(0));
-        family.choose(size, family.dtypes[0], &Parameters::default(), engine.device())
+        family.choose(size, dtype.copied().unwrap_or(family.dtypes[0]), &Parameters::default(), engine.device())
     });
     let size = asked.unwrap_or_else(|| family.default_size(&engine, rung));
     let problem = family.make(Workload {
         size,
-        dtype: family.usual_dtype(rung),
-        distribution: family.input,
+        dtype: dtype.copied().unwrap_or(family.usual_dtype(rung)),
+        distribution: distribution.copied().unwrap_or(family.input),
         seed: common.seed,
         input: None,
         parameters: family.usual(rung),
@@ -155,8 +159,8 @@ fn run_group(
         let job = Job {
             family,
             size: size_of(family, n, gpus, engine),
-            dtype: family.dtypes[0],
-            distribution: None,
+            dtype: matches.get_one("dtype").copied().unwrap_or(family.dtypes[0]),
+            distribution: matches.get_one("keys").copied(),
             seed: common.seed,
             parameters: Parameters::default(),
             rung,
