@@ -3,10 +3,7 @@
 use rungs::Operation;
 use rungs::data::{Distribution, Element, sorted};
 use rungs::engine::{DeviceChoice, Engine};
-use rungs::keys::KeyWord;
 use rungs::profile::Entry;
-use rungs::vec::ordered::OrderedWord;
-use rungs::vec::places::PlaceWord;
 use rungs::vec::select::SelectWord;
 use rungs::{Error, Result};
 use rungs_group::product::{Multiplier, bounds};
@@ -19,7 +16,7 @@ use rungs_group::{
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::selections::sampled::Selects;
-use rungs_kernels::sorts::pieces::{Bits, Pieces};
+use rungs_kernels::sorts::pieces::Bits;
 use simt::Scalar;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -71,17 +68,12 @@ fn parts<T: Copy>(all: &[T], lengths: &[usize]) -> Vec<Vec<T>> {
     lengths.iter().map(part).collect()
 }
 
-fn sorts<T: Total<Word: KeyWord + Pieces>>(
-    n: usize,
-    lengths: &[usize],
-    distribution: &Distribution,
-    rung: SortRung,
-) -> usize {
+fn sorts<T: Total>(n: usize, lengths: &[usize], distribution: &Distribution, rung: SortRung) -> usize {
     sorts_by::<T>(n, lengths, distribution, rung, None, Transport::Suited)
 }
 
 /// Sorts with buckets that are told apart by these bits, if any are given.
-fn sorts_by<T: Total<Word: KeyWord + Pieces>>(
+fn sorts_by<T: Total>(
     n: usize,
     lengths: &[usize],
     distribution: &Distribution,
@@ -94,7 +86,7 @@ fn sorts_by<T: Total<Word: KeyWord + Pieces>>(
 }
 
 /// Sorts these keys.
-fn sorts_keys<T: Total<Word: KeyWord + Pieces>>(
+fn sorts_keys<T: Total>(
     keys: &[T],
     lengths: &[usize],
     what: &str,
@@ -175,11 +167,7 @@ fn sorts_whose_keys_a_kernel_fetches() {
 }
 
 /// Sorts that exchange ranges: how many of the sorts of all ranks did.
-fn sorts_by_ranges<T: Total<Word: KeyWord + Pieces>>(
-    n: usize,
-    lengths: &[usize],
-    distribution: &Distribution,
-) -> usize {
+fn sorts_by_ranges<T: Total>(n: usize, lengths: &[usize], distribution: &Distribution) -> usize {
     sorts::<T>(n, lengths, distribution, SortRung::Ranges)
 }
 
@@ -200,7 +188,7 @@ fn ranges_of_every_size_and_share() {
 /// Frequent keys are counted where they are, and no share ends where a key ends.
 #[test]
 fn frequent_keys_are_counted() {
-    fn counts<T: Total<Word: KeyWord + Pieces>>(keys: &[T], size: usize, which: usize, what: &str) {
+    fn counts<T: Total>(keys: &[T], size: usize, which: usize, what: &str) {
         let lengths = &shares(keys.len(), size)[which];
         let taken = sorts_keys(keys, lengths, what, SortRung::Counted, None, Transport::Suited);
         assert_eq!(taken, 2 * size, "{what} of {} as {lengths:?}", T::DTYPE);
@@ -228,7 +216,7 @@ fn frequent_keys_are_counted() {
 /// Keys with values: each value is the place of its key, so equal keys show whether they kept their order.
 fn sorts_pairs<T, V>(n: usize, lengths: &[usize], distribution: &Distribution, value: impl Fn(usize) -> V + Sync)
 where
-    T: Total<Word: OrderedWord + PlaceWord>,
+    T: Total,
     V: Scalar + PartialEq + std::fmt::Debug,
 {
     let keys: Vec<T> = distribution.keys(n as u64, 3).unwrap();
@@ -283,7 +271,7 @@ fn pairs_that_do_not_match_are_refused_on_all_ranks() {
 }
 
 /// What lies on one side of a border, or across it, is found as if there were none.
-fn selects<T: Total<Word: KeyWord + SelectWord + Selects> + std::fmt::Debug>(
+fn selects<T: Total<Word: SelectWord + Selects> + std::fmt::Debug>(
     n: usize,
     lengths: &[usize],
     distribution: &Distribution,
@@ -327,7 +315,7 @@ fn selects<T: Total<Word: KeyWord + SelectWord + Selects> + std::fmt::Debug>(
 }
 
 /// Keys as words that are ordered as they are.
-fn words_of<T: Total<Word: KeyWord>>(keys: &[T]) -> Vec<u64> {
+fn words_of<T: Total>(keys: &[T]) -> Vec<u64> {
     keys.iter().map(|key| key.to_word().to_bits_64()).collect()
 }
 

@@ -13,8 +13,6 @@ use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 
 use rungs::matrix::Precision;
-use rungs::vec::ordered::OrderedWord;
-use rungs::vec::places::PlaceWord;
 use rungs::verify;
 use rungs_group::product::{Multiplier, bounds};
 use rungs_group::profile::GroupProfile;
@@ -23,7 +21,6 @@ use rungs_group::verdict::{self, PairShare, Share};
 use rungs_group::{Counter, Exchange, Group, Reducer, Round, Scanner, ShardedVec, Total, seed_of};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
-use rungs_kernels::sorts::pieces::Pieces;
 use serde::Serialize;
 use simt::Scalar;
 use std::iter;
@@ -249,11 +246,7 @@ impl Job<'_> {
         })
     }
 
-    fn sort<T: Total<Word: OrderedWord + PlaceWord + Pieces>>(
-        &self,
-        group: &dyn Group,
-        engine: &Engine,
-    ) -> Result<Outcome> {
+    fn sort<T: Total>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
         match self.values()?.map(Dtype::size) {
             None => {}
             Some(4) => return self.sort_pairs::<T, u32>(group, engine),
@@ -284,11 +277,7 @@ impl Job<'_> {
     /// Sorts keys with values, which are bits here. The sort is verified with the places of the keys as values, which
     /// show the order of equal keys; then values of a file are sorted, and have to stand next to the same keys as
     /// before.
-    fn sort_pairs<T: Total<Word: OrderedWord + PlaceWord>, V: Total + Ord>(
-        &self,
-        group: &dyn Group,
-        engine: &Engine,
-    ) -> Result<Outcome> {
+    fn sort_pairs<T: Total, V: Total + Ord>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
         let (of_values, rung) = (self.files.and_then(|files| files.values.as_ref()), SortRung::Whole.name());
         let input = self.keys::<T>(group, engine)?;
         let of_file = of_values.filter(|values| values.input.is_some());

@@ -2,7 +2,7 @@
 
 use super::{ShardedVec, Total};
 use rungs::error::{Error, Result};
-use rungs::keys::{KeyWord, order_of};
+use rungs::keys::order_of;
 use rungs::vec::DeviceVec;
 use rungs::vec::select::{SelectWord, Selected};
 use rungs_kernels::keys::DESCENDING;
@@ -60,7 +60,7 @@ impl<T: Total<Word: SelectWord>> ShardedVec<'_, T> {
     }
 }
 
-impl<T: Total<Word: KeyWord + Selects>> ShardedVec<'_, T> {
+impl<T: Total<Word: Selects>> ShardedVec<'_, T> {
     /// The `k` largest elements of the whole, the largest first, the same on every rank.
     ///
     /// # Errors

@@ -6,12 +6,15 @@ use rungs::data::{Distribution, Element};
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs::vec::choice::{self, choose};
+use rungs::vec::ordered::OrderedWord;
+use rungs::vec::places::PlaceWord;
 use rungs_kernels::histogram as kernels;
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::histogram::{self, Counts, Histogram};
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use rungs_kernels::sorts::pieces::Pieces;
 use simt::launcher::Live;
 use simt::{Global, Scalar};
 
@@ -382,7 +385,7 @@ pub struct Totals<T> {
 }
 
 /// A type whose values the host can combine as kernels do.
-pub trait Total: Element + Scalar {
+pub trait Total: Element<Word: OrderedWord + PlaceWord + Pieces> + Scalar {
     /// The operation's identity.
     fn identity(operation: Operation) -> Self;
     /// Combines both; `a` comes before `b`.

@@ -20,7 +20,7 @@ pub struct Share<T> {
     pub ends: Option<[T; 2]>,
 }
 
-impl<T: Total<Word: KeyWord>> Share<T> {
+impl<T: Total> Share<T> {
     /// The shares of all ranks, which look at their own on their devices. All ranks call it.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<V: Total + Ord> PairShare<V> {
     /// # Errors
     /// [`Error::Cuda`](rungs::Error::Cuda) if a copy fails; [`Error::Group`](rungs::Error::Group) if another rank
     /// failed or is late.
-    pub fn all<T: Total<Word: KeyWord>>(keys: &ShardedVec<'_, T>, values: &ShardedVec<'_, V>) -> Result<Vec<Self>> {
+    pub fn all<T: Total>(keys: &ShardedVec<'_, T>, values: &ShardedVec<'_, V>) -> Result<Vec<Self>> {
         let (mut failed, n) = (None, keys.len());
         let pieces = (0..n).step_by(Self::PIECE).map_while(|start| {
             let len = Self::PIECE.min(n - start);

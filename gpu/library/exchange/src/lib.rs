@@ -22,7 +22,6 @@
 extern crate std;
 
 pub mod frequent;
-pub mod runs;
 
 #[cfg(not(target_os = "cuda"))]
 use simt::Geometry;
@@ -167,6 +166,5 @@ pub const KERNELS: &[&[&str]] = {
         <exchange_pull as Instances>::NAMES,
         <frequent::exchange_sift as Instances>::NAMES,
         <frequent::exchange_fill as Instances>::NAMES,
-        <runs::exchange_interleave as Instances>::NAMES,
     ]
 };

@@ -2,7 +2,6 @@
 
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED};
 use rungs_exchange::frequent::{COUNTERS, Counted, FILL_THREADS, SIFT_THREADS, SLOTS, Sift, TABLE, WINDOW};
-use rungs_exchange::runs::Interleaves;
 use rungs_testing::{Buffer, random, with_multiprocessors};
 use simt::sim::{Check, check};
 use std::collections::BTreeMap;
@@ -122,39 +121,4 @@ fn no_schedule_shows_a_race() {
     let findings: Vec<_> = checked.report.findings.iter().map(ToString::to_string).collect();
     assert!(findings.is_empty(), "{findings:#?}");
     assert!(checked.results.len() == 4 && checked.results.iter().all(|found| *found == wanted(&keys, UNSIGNED)));
-}
-
-/// Interleaves lists of words, each with its place as its count.
-fn interleaves<W: Counted + Interleaves + Debug>(lists: &[&[u64]]) {
-    let all: Vec<W> = lists.concat().into_iter().map(W::from_bits_64).collect();
-    let places: Vec<u32> = (0..all.len() as u32).collect();
-    let mut want: Vec<(W, u32)> = all.iter().copied().zip(places.iter().copied()).collect();
-    want.sort();
-    let ends: Vec<u32> = lists
-        .iter()
-        .scan(0, |end, list| Some(std::mem::replace(end, *end + list.len() as u32) + list.len() as u32))
-        .collect();
-    let [mut words, mut merged] = [Buffer::new(&all, 1), Buffer::poisoned(all.len(), 0)];
-    let (mut counts, mut ends, mut moved) =
-        (Buffer::new(&places, 0), Buffer::new(&ends, 3), Buffer::poisoned(all.len(), 1));
-    let (from, to) = ((words.view(), counts.view()), (merged.view(), moved.view()));
-    W::interleave(&with_multiprocessors(1), from, ends.view(), to).unwrap();
-    merged.check_guards("words");
-    moved.check_guards("counts");
-    assert!(merged.slice().iter().copied().zip(moved.slice().iter().copied()).eq(want), "{lists:?}");
-}
-
-#[test]
-fn lists_of_runs_are_interleaved() {
-    let list = |n: usize, seed: u64| {
-        let mut words: Vec<u64> = (0..n as u64).map(|i| random(i ^ seed << 32) % (2 * n as u64)).collect();
-        words.sort_unstable();
-        words.dedup();
-        words
-    };
-    for n in [0, 1, 2, 31, 32, 33, 255, 257, 1009] {
-        interleaves::<u32>(&[&list(n, 1)]);
-        interleaves::<u32>(&[&list(n, 1), &list(n, 2), &[], &list(n / 2, 3)]);
-        interleaves::<u64>(&[&[], &list(n, 1), &list(n, 1), &[5]]);
-    }
 }

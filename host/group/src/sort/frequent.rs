@@ -13,10 +13,9 @@ use super::{Sorter, cuts_of, longest_first, round};
 use crate::{Exchange, ShardedVec, Total};
 use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
-use rungs::keys::{KeyWord, order_of};
+use rungs::keys::order_of;
 use rungs_kernels::exchange::frequent::{COUNTERS, Counted, SLOTS, Sift, TABLE, WINDOW};
 use rungs_kernels::keys::UNSIGNED;
-use rungs_kernels::sorts::pieces::Pieces;
 use simt::{Global, Scalar};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -199,7 +198,7 @@ fn fill<W: Counted>(
     Ok(W::fill(engine, (words.view, starts.view), order, output)?)
 }
 
-impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
+impl<T: Total> Sorter<'_, T> {
     /// Sorts keys of which these are frequent.
     pub(super) fn sort_counted(
         &mut self,

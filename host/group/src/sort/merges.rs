@@ -4,11 +4,10 @@ use super::{Sorter, Total};
 use crate::ShardedVec;
 use rungs::engine::{Buffer, Engine};
 use rungs::error::Result;
-use rungs::keys::{KeyWord, order_of};
+use rungs::keys::order_of;
 use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::sort::{Keys, Width};
 use rungs_kernels::merge::r1_merge_path::launches::{merge_two, two_words};
-use rungs_kernels::sorts::pieces::Pieces;
 use simt::Scalar;
 use std::ops::Range;
 
@@ -30,7 +29,7 @@ fn merge_part<T: Scalar>(
     Ok(())
 }
 
-impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
+impl<T: Total> Sorter<'_, T> {
     /// Merges sorted pieces that lie one behind the other from the beginning of the keys' memory on, none longer than
     /// the one before. Neighbours are merged until there is one piece, and none ever gets longer than the one before.
     pub(super) fn merge(&mut self, keys: &mut ShardedVec<'_, T>, pieces: Vec<usize>) -> Result<()> {

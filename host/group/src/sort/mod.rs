@@ -28,12 +28,11 @@ use frequent::Frequent;
 use ranges::Ranges;
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
-use rungs::keys::KeyWord;
 use rungs::keys::order_of;
 use rungs::vec::choice::{self, choose};
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Options, Sequence};
-use rungs_kernels::sorts::pieces::{Bits, Pieces};
+use rungs_kernels::sorts::pieces::Bits;
 use runs::Lists;
 use simt::{Global, Scalar};
 use small::Small;
@@ -90,7 +89,7 @@ impl FromStr for SortRung {
     }
 }
 
-impl<T: Total<Word: KeyWord + Pieces>> ShardedVec<'_, T> {
+impl<T: Total> ShardedVec<'_, T> {
     /// Sorts the whole in place: each rank gets as many elements of the sorted whole as it gave, the ranks' shares one
     /// after the other. Floats are in the IEEE total order, see [`rungs::data`].
     ///
@@ -103,7 +102,7 @@ impl<T: Total<Word: KeyWord + Pieces>> ShardedVec<'_, T> {
 }
 
 /// Sorts vectors of a group; keeps the memory that it needs in addition to the keys from one sort to the next.
-pub struct Sorter<'g, T: Total<Word: KeyWord>> {
+pub struct Sorter<'g, T: Total> {
     group: &'g dyn Group,
     engine: Engine,
     /// For the exchange.
@@ -125,7 +124,7 @@ pub type OtherSort<'a> = dyn FnMut(&dyn AnyBuffer, &dyn AnyBuffer, usize) -> Res
 /// Sorts a rank's share.
 type OwnSort<'a, 'g, T> = dyn FnMut(&mut Sorter<'g, T>, &mut ShardedVec<'_, T>) -> Result<()> + 'a;
 
-impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
+impl<'g, T: Total> Sorter<'g, T> {
     /// A sorter for this rank's vectors.
     ///
     /// # Errors
@@ -274,11 +273,7 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
 }
 
 /// Where each share, which is sorted, is cut for each rank: by rank and share.
-fn cuts<T: Total<Word: KeyWord>>(
-    small: &mut Small,
-    keys: &ShardedVec<'_, T>,
-    lengths: &[u64],
-) -> Result<Vec<Vec<u64>>> {
+fn cuts<T: Total>(small: &mut Small, keys: &ShardedVec<'_, T>, lengths: &[u64]) -> Result<Vec<Vec<u64>>> {
     cuts_of(keys.group, lengths, lengths, &mut |places| words_at(small, keys, places), &|_| vec![])
 }
 
@@ -311,7 +306,7 @@ fn cuts_of(
 }
 
 /// The keys at these places, as words that are ordered as they are.
-fn words_at<T: Total<Word: KeyWord>>(small: &mut Small, keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
+fn words_at<T: Total>(small: &mut Small, keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
     let found = small.elements_at(&keys.engine, keys.view(), places)?;
     Ok(found.iter().map(|key| key.to_word().to_bits_64()).collect())
 }

@@ -8,16 +8,16 @@ use crate::vec::room;
 use crate::{Exchange, Group, ShardedVec, Total};
 use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
-use rungs::keys::{KeyWord, order_of};
+use rungs::keys::order_of;
 use rungs::vec::choice::{self, choose};
 use rungs::vec::ordered::{Both, OrderedWord};
-use rungs::vec::places::{PlaceWord, argsort, gather};
+use rungs::vec::places::{argsort, gather};
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::sort::Pairs;
 use rungs_kernels::ordered::merge::tiles;
 use simt::Scalar;
 
-impl<T: Total<Word: OrderedWord + PlaceWord>> ShardedVec<'_, T> {
+impl<T: Total> ShardedVec<'_, T> {
     /// Sorts the whole in place, and moves the values as the keys are moved: the value at a place belongs to the key
     /// there. Equal keys keep their order, also across ranks. Keys and values have shares of the same lengths.
     ///
@@ -48,7 +48,7 @@ impl<T: Total<Word: OrderedWord + PlaceWord>> ShardedVec<'_, T> {
 }
 
 /// Sorts keys of a group with values; keeps the memory that it needs from one sort to the next.
-pub struct PairSorter<'g, T: Total<Word: KeyWord>, V> {
+pub struct PairSorter<'g, T: Total, V> {
     group: &'g dyn Group,
     engine: Engine,
     /// For the exchange.
@@ -78,7 +78,46 @@ fn replace<T>(vec: &mut ShardedVec<'_, T>, kept: &mut Option<Buffer<T>>, buffer:
     vec.start = 0;
 }
 
-impl<'g, T: Total<Word: OrderedWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V> {
+/// Merges sorted pieces of these lengths, which lie in sequence from the beginning of the first memory of keys, and of
+/// values, on: neighbours until there is one piece, in the first memory again. Of equal keys those of the earlier piece
+/// stay first. The second memories have room for as much.
+pub(super) fn merge_pairs<T: Total, V: Scalar>(
+    engine: &Engine,
+    [keys, merged]: [&mut Buffer<T>; 2],
+    order: u32,
+    [values, along]: [&mut Buffer<V>; 2],
+    splits: &mut Option<Buffer<u32>>,
+    mut pieces: Vec<usize>,
+) -> Result<()> {
+    pieces.retain(|&len| len > 0);
+    let places = |n: usize| tiles(n as u32) as usize + 1;
+    while pieces.len() > 1 {
+        let starts = spare(engine, splits, places(pieces.iter().sum()))?;
+        let mut end = 0;
+        for pair in pieces.chunks(2) {
+            let (start, middle) = (end, end + pair[0]);
+            end = start + pair.iter().sum::<usize>();
+            if middle == end {
+                merged.copy_part(start, keys, start..end)?;
+                along.copy_part(start, values, start..end)?;
+                continue;
+            }
+            let [a, b] = [start..middle, middle..end].map(|part| keys.slice(part.start, part.len()).cast());
+            let inputs = [start..middle, middle..end].map(|part| values.slice(part.start, part.len()));
+            let starts = starts.slice(0, places(end - start));
+            T::Word::split(engine, [a, b], order, starts)?;
+            let args = (a, b, order, starts, merged.slice(start, end - start).cast());
+            T::Word::merge_with(engine, args, Both { inputs, output: along.slice(start, end - start) })?;
+        }
+        *splits = Some(starts);
+        std::mem::swap(keys, merged);
+        std::mem::swap(values, along);
+        pieces = pieces.chunks(2).map(|pair| pair.iter().sum()).collect();
+    }
+    Ok(())
+}
+
+impl<'g, T: Total, V: Scalar> PairSorter<'g, T, V> {
     /// A sorter for this rank's vectors.
     ///
     /// # Errors
@@ -120,46 +159,12 @@ impl<'g, T: Total<Word: OrderedWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V
         let exchange = Exchange { stream: &self.stream, from: &values.buffer, to: &target, rounds: &moved };
         self.group.exchange(&exchange, &mut |_| Ok(()))?;
         replace(values, &mut self.values, target);
-        self.merge(keys, values, order.iter().map(|&rank| length_of(&cuts, rank, self.group.rank())).collect())
-    }
-
-    /// Merges sorted pieces of these lengths, which lie in sequence from the beginning of both memories on: neighbours
-    /// until there is one piece. Of equal keys those of the earlier piece stay first.
-    fn merge(
-        &mut self,
-        keys: &mut ShardedVec<'_, T>,
-        values: &mut ShardedVec<'_, V>,
-        mut pieces: Vec<usize>,
-    ) -> Result<()> {
-        let (engine, order) = (self.engine.clone(), order_of(T::DTYPE));
-        pieces.retain(|&len| len > 0);
-        while pieces.len() > 1 {
-            let splits = spare(&engine, &mut self.splits, tiles(keys.len as u32) as usize + 1)?;
-            let merged = spare(&engine, &mut self.keys, keys.len)?;
-            let along = spare(&engine, &mut self.values, keys.len)?;
-            let mut end = 0;
-            for pair in pieces.chunks(2) {
-                let (start, first) = (end, pair[0]);
-                end += pair.iter().sum::<usize>();
-                if pair.len() < 2 {
-                    merged.copy_part(start, &keys.buffer, start..end)?;
-                    along.copy_part(start, &values.buffer, start..end)?;
-                    continue;
-                }
-                let both = [start..start + first, start + first..end];
-                let [a, b] = both.clone().map(|part| keys.buffer.slice(part.start, part.len()).cast());
-                let inputs = both.map(|part| values.buffer.slice(part.start, part.len()));
-                let (len, splits) = (end - start, splits.slice(0, tiles((end - start) as u32) as usize + 1));
-                T::Word::split(&engine, [a, b], order, splits)?;
-                let output = along.slice(start, len);
-                let args = (a, b, order, splits, merged.slice(start, len).cast());
-                T::Word::merge_with(&engine, args, Both { inputs, output })?;
-            }
-            self.splits = Some(splits);
-            replace(keys, &mut self.keys, merged);
-            replace(values, &mut self.values, along);
-            pieces = pieces.chunks(2).map(|pair| pair.iter().sum()).collect();
-        }
+        let pieces: Vec<usize> = order.iter().map(|&rank| length_of(&cuts, rank, self.group.rank())).collect();
+        let mut merged = spare(&self.engine, &mut self.keys, keys.len)?;
+        let mut along = spare(&self.engine, &mut self.values, keys.len)?;
+        let (both, of_both) = ([&mut keys.buffer, &mut merged], [&mut values.buffer, &mut along]);
+        merge_pairs(&self.engine, both, order_of(T::DTYPE), of_both, &mut self.splits, pieces)?;
+        (self.keys, self.values) = (Some(merged), Some(along));
         Ok(())
     }
 
@@ -187,5 +192,39 @@ impl<'g, T: Total<Word: OrderedWord + PlaceWord>, V: Scalar> PairSorter<'g, T, V
         replace(keys, &mut self.keys, sorted);
         replace(values, &mut self.values, along);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rungs::engine::DeviceChoice;
+    use rungs_kernels::keys::UNSIGNED;
+
+    /// Merges sorted lists of words, whose values are their places.
+    fn merges<T: Total + Ord + std::fmt::Debug>(engine: &Engine, lists: &[Vec<u64>]) {
+        let all: Vec<T> = lists.concat().into_iter().map(T::from_pattern).collect();
+        let places: Vec<u32> = (0..all.len() as u32).collect();
+        let mut want: Vec<(T, u32)> = all.iter().copied().zip(places.iter().copied()).collect();
+        want.sort();
+        let [mut words, mut merged] = [engine.upload(&all).unwrap(), engine.alloc(all.len()).unwrap()];
+        let [mut values, mut along] = [engine.upload(&places).unwrap(), engine.alloc(all.len()).unwrap()];
+        let lengths = lists.iter().map(Vec::len).collect();
+        let (both, of_both) = ([&mut words, &mut merged], [&mut values, &mut along]);
+        merge_pairs(engine, both, UNSIGNED, of_both, &mut None, lengths).unwrap();
+        let got: Vec<_> = words.download().unwrap().into_iter().zip(values.download().unwrap()).collect();
+        assert!(got == want, "{lists:?}");
+    }
+
+    #[test]
+    fn sorted_lists_are_merged_with_their_values() {
+        let engine = Engine::open(DeviceChoice::Simulator).unwrap();
+        let list = |n: u64, step: u64| (0..n).map(|i| i * step / 3).collect::<Vec<u64>>();
+        for n in [0, 1, 2, 31, 32, 33, 1009, 4999] {
+            merges::<u32>(&engine, &[list(n, 1)]);
+            merges::<u32>(&engine, &[list(n, 1), list(n, 2), vec![], list(n / 2, 3)]);
+            merges::<u64>(&engine, &[vec![], list(n, 1), list(n, 1), vec![5], list(n + 1, 5)]);
+        }
+        merges::<u32>(&engine, &[]);
     }
 }

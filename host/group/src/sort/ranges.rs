@@ -14,7 +14,6 @@ use super::super::{Exchange, Round};
 use super::{ShardedVec, Sorter, Total};
 use rungs::engine::{Buffer, Engine};
 use rungs::error::Result;
-use rungs::keys::KeyWord;
 use rungs::keys::order_of;
 use rungs_kernels::sorts::buckets::MAX_KEYS;
 use rungs_kernels::sorts::pieces::{Besides, Bits, Pieces, Run, RunMemory, cursor, first_tile};
@@ -325,7 +324,7 @@ impl Words {
     }
 }
 
-impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
+impl<T: Total> Sorter<'_, T> {
     /// Sorts by ranges; false, with the keys as they were, if the top bits do not tell the ranks' keys apart.
     pub(super) fn sort_by_ranges(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64], bits: Bits) -> Result<bool> {
         let (me, engine) = (self.group.rank(), self.engine.clone());

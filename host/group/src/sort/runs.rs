@@ -3,21 +3,21 @@
 
 use super::Sorter;
 use super::frequent::Known;
+use super::pairs::merge_pairs;
 use super::ranges::at_least;
 use crate::vec::room;
 use crate::{Exchange, Round, ShardedVec, Total};
 use rungs::Operation;
 use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
-use rungs::keys::{KeyWord, order_of};
+use rungs::keys::order_of;
 use rungs::vec::choice::{self, choose};
 use rungs_kernels::exchange::frequent::Counted;
-use rungs_kernels::exchange::runs::Interleaves;
+use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::scan::Elements;
 use rungs_kernels::selections::BLOCK;
 use rungs_kernels::selections::by_key::{grid, lengths_by_key, shared_bytes, workspace};
-use rungs_kernels::sorts::pieces::Pieces;
 use simt::launcher::Launcher;
 use simt::{Geometry, Global, Kernel, Scalar};
 use std::ops::Range;
@@ -33,17 +33,26 @@ pub(super) struct Lists<T> {
     /// Of this rank's runs: their lengths; the words take the place of the keys.
     lengths: Option<Buffer<u32>>,
     states: Option<Buffer<u64>>,
-    /// Of the runs that came, and of all in order.
+    /// Of the runs that came, and memory to merge them.
     words: [Option<Buffer<T>>; 2],
     counts: [Option<Buffer<u32>>; 2],
     starts: Option<Buffer<u32>>,
+    splits: Option<Buffer<u32>>,
     /// The launches that scan the counts of this number of runs.
     scan: Option<(usize, Sequence<Elements<u32>>)>,
 }
 
 impl<T> Default for Lists<T> {
     fn default() -> Self {
-        Self { lengths: None, states: None, words: [None, None], counts: [None, None], starts: None, scan: None }
+        Self {
+            lengths: None,
+            states: None,
+            words: [None, None],
+            counts: [None, None],
+            starts: None,
+            splits: None,
+            scan: None,
+        }
     }
 }
 
@@ -64,7 +73,7 @@ where
     engine.launch(lengths_by_key::<W>::default(), geometry, (keys, count.slice(0, 0), words, lengths, count, states))
 }
 
-impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
+impl<T: Total> Sorter<'_, T> {
     /// Whether most of these sorted keys of all ranks equal the one before; the same on all ranks.
     pub(super) fn are_runs(&mut self, sorted: &ShardedVec<'_, T>) -> Result<bool> {
         let (len, shown) = (sorted.len as u64, SHOWN.min((sorted.len as u64).saturating_sub(1)));
@@ -124,10 +133,10 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             receives: (0..size).map(|rank| begin(rank) * bytes..ends[rank] as usize * bytes).collect(),
         };
         let [words, merged_words] = &mut lists.words;
-        let (words, merged_words) =
+        let (mut words, mut merged_words) =
             (at_least(&engine, words, room(runs))?, at_least(&engine, merged_words, room(runs))?);
         let [counts, merged_counts] = &mut lists.counts;
-        let (counts, merged_counts) =
+        let (mut counts, mut merged_counts) =
             (at_least(&engine, counts, room(runs))?, at_least(&engine, merged_counts, room(runs))?);
         let starts = at_least(&engine, &mut lists.starts, room(runs))?;
         let (stream, rounds) = (&self.stream, [round(bytes)]);
@@ -140,13 +149,10 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
 
         keys.start = 0;
         if runs > 0 {
-            let ends = self.small.upload(&engine, &ends)?;
-            let from = (words.slice(0, runs), counts.slice(0, runs));
-            let to = (merged_words.slice(0, runs), merged_counts.slice(0, runs));
-            match bytes {
-                4 => u32::interleave(&engine, (from.0.cast(), from.1), ends.view, (to.0.cast(), to.1))?,
-                _ => u64::interleave(&engine, (from.0.cast(), from.1), ends.view, (to.0.cast(), to.1))?,
-            }
+            let pieces = (0..=size).map(|list| ends[list] as usize - begin(list)).collect();
+            let (both, of_both) = ([&mut words, &mut merged_words], [&mut counts, &mut merged_counts]);
+            merge_pairs(&engine, both, UNSIGNED, of_both, &mut lists.splits, pieces)?;
+            let (words, counts) = (words.slice(0, runs), counts.slice(0, runs));
             let mut scan = match lists.scan.take() {
                 Some((len, scan)) if len == runs => scan,
                 _ => choose(choice::SCANS, &engine, size_of::<u32>(), runs)?.scanner(
@@ -155,19 +161,19 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
                     Operation::Sum,
                 )?,
             };
-            let (input, output) = (to.1, starts.slice(0, runs));
+            let (input, output) = (counts, starts.slice(0, runs));
             scan.run(&engine, Elements { input, output, exclusive: true })?;
             lists.scan = Some((runs, scan));
             let (order, share) = (order_of(T::DTYPE), keys.view());
             match bytes {
-                4 => u32::fill(&engine, (to.0.cast(), output), order, share.cast())?,
-                _ => u64::fill(&engine, (to.0.cast(), output), order, share.cast())?,
+                4 => u32::fill(&engine, (words.cast(), output), order, share.cast())?,
+                _ => u64::fill(&engine, (words.cast(), output), order, share.cast())?,
             }
         }
         let (lengths, states, starts) = (Some(lengths), Some(states), Some(starts));
         let (words, counts) = ([Some(words), Some(merged_words)], [Some(counts), Some(merged_counts)]);
-        let scan = lists.scan.take();
-        self.lists = Lists { lengths, states, words, counts, starts, scan };
+        let (splits, scan) = (lists.splits.take(), lists.scan.take());
+        self.lists = Lists { lengths, states, words, counts, starts, splits, scan };
         Ok(())
     }
 }
