@@ -18,6 +18,8 @@ mod exports;
 mod host_memory;
 #[path = "cuda_kernels.rs"]
 mod kernels;
+#[path = "launches.rs"]
+mod launches;
 #[cfg(feature = "cust")]
 #[path = "cuda_cust.rs"]
 mod objects;

@@ -1,14 +1,13 @@
-//! Kernels: looked up once, refused if they exceed a limit of the device, and enqueued.
+//! Kernels: looked up once, with the resources that they take. [`super::launches`] launches them.
 
 use super::error::CudaError;
 use super::objects::Module;
-use super::{Cuda, Properties, Result, Unconfirmed, lock};
+use super::{Cuda, Result, lock};
 use crate::engine::Geometry;
-use cuda_driver::{Function, FunctionAttribute, Launch, Status, Tensor};
+use cuda_driver::{Function, FunctionAttribute, Status, Tensor};
 use rungs_ptx::ptx;
 use simt::tensor_map::{Described, Words};
 use std::collections::HashMap;
-use std::ffi::c_void;
 
 /// Shared memory per block, static and dynamic together, that a kernel may use without opting in.
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
@@ -68,46 +67,6 @@ pub struct KernelAttributes {
 }
 
 impl Cuda {
-    /// Enqueues a kernel. Where the geometry says `overlapping` and the kernel's PTX has the instruction that waits for
-    /// the grid before (`griddepcontrol.wait`, in PTX for compute capability 9.0 and up), it may start before its
-    /// predecessor on the stream has ended. A device of that capability is not enough: a kernel from PTX for an older
-    /// one would not wait, and could read data that is not yet written.
-    ///
-    /// `parameters` are the addresses of the values of the kernel's parameters, in order; the values are copied
-    /// before this returns.
-    ///
-    /// # Errors
-    /// [`CudaError::NoKernel`] if the PTX has no such kernel; [`CudaError::Ptx`] if the driver's compiler refuses it;
-    /// [`CudaError::Refused`] if the geometry exceeds a limit of the device, before the driver is called; otherwise
-    /// [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
-    ///
-    /// # Safety
-    /// There is an address of a value of the right type for each of the kernel's parameters. The memory that the kernel
-    /// reads and writes is valid for that, and stays allocated until the kernel has ended.
-    pub unsafe fn launch(
-        &self,
-        kernel: &'static str,
-        geometry: &Geometry,
-        parameters: &mut [*mut c_void],
-    ) -> Result<()> {
-        let _current = self.enter()?;
-        let loaded = self.ready(kernel, geometry)?;
-        let launch = Launch {
-            grid: geometry.grid,
-            block: geometry.block,
-            shared_bytes: geometry.shared_bytes,
-            stream: self.stream_handle(),
-            dependent: may_start_early(&loaded, geometry),
-            together: geometry.together,
-        };
-        // SAFETY: the function's module lives as long as self; parameters and memory are as the caller says.
-        let launched = unsafe { cuda_driver::launch(loaded.function, &launch, parameters) };
-        launched.map_err(|status| self.error(status, || format!("launching {kernel}")))?;
-        let mut unconfirmed = lock(&self.unconfirmed);
-        *unconfirmed = Unconfirmed { launches: unconfirmed.launches + 1, last: Some(kernel) };
-        Ok(())
-    }
-
     /// The map of a matrix for the GPU's copy engine. Maps are kept for a while: a product that is repeated asks for
     /// the same ones, and the GPU would wait while the driver makes them.
     ///
@@ -137,24 +96,6 @@ impl Cuda {
         let map = unsafe { of.words(map) };
         maps.push_front((*of, map));
         Ok(map)
-    }
-
-    /// Does all of a launch that is done once for a kernel and that a stream that is captured may not do: the kernel is
-    /// loaded and gets its shared memory.
-    ///
-    /// # Errors
-    /// As for [`Cuda::launch`].
-    pub fn prepare(&self, kernel: &'static str, geometry: &Geometry) -> Result<()> {
-        let _current = self.enter()?;
-        self.ready(kernel, geometry).map(drop)
-    }
-
-    /// The kernel, loaded and allowed to be launched so.
-    fn ready(&self, kernel: &'static str, geometry: &Geometry) -> Result<Loaded> {
-        let loaded = self.loaded(kernel)?;
-        check(&self.gpu.properties, &loaded, geometry).map_err(|why| CudaError::Refused { kernel, why })?;
-        self.allow_shared(kernel, loaded, geometry.shared_bytes)?;
-        Ok(loaded)
     }
 
     /// The resources of a kernel as compiled by the driver.
@@ -226,7 +167,7 @@ impl Cuda {
     }
 
     /// The kernel with this name, by our table: a launch should not cost the driver's look-up each time.
-    fn loaded(&self, kernel: &'static str) -> Result<Loaded> {
+    pub(super) fn loaded(&self, kernel: &'static str) -> Result<Loaded> {
         if let Some(loaded) = lock(&self.gpu.kernels).get(kernel) {
             return Ok(*loaded);
         }
@@ -238,52 +179,4 @@ impl Cuda {
         lock(&self.gpu.kernels).insert(kernel, loaded);
         Ok(loaded)
     }
-
-    /// Lets the kernel have this much dynamic shared memory, unless it may already.
-    fn allow_shared(&self, kernel: &'static str, loaded: Loaded, shared_bytes: u32) -> Result<()> {
-        if shared_bytes <= loaded.dynamic_limit {
-            return Ok(());
-        }
-        let mut kernels = lock(&self.gpu.kernels);
-        // Another thread may have raised it further in between; it must not be lowered.
-        let dynamic_limit = kernels.get(kernel).map_or(0, |now| now.dynamic_limit).max(shared_bytes);
-        // SAFETY: the function's module lives as long as self.
-        let set = unsafe { cuda_driver::set_max_dynamic_shared(loaded.function, dynamic_limit) };
-        set.map_err(|status| self.error(status, || format!("giving {kernel} {shared_bytes} bytes of shared memory")))?;
-        kernels.insert(kernel, Loaded { dynamic_limit, ..loaded });
-        Ok(())
-    }
-}
-
-/// Whether a launch may start before its predecessor has ended: if it asks to, and if the kernel's code waits. Without
-/// the launch's attribute the waiting instruction does nothing; without the instruction the kernel does not wait.
-pub(super) fn may_start_early(kernel: &Loaded, geometry: &Geometry) -> bool {
-    geometry.overlapping && kernel.waits_for_previous
-}
-
-/// Refuses a launch that exceeds a limit of the device, and names the limit.
-pub(super) fn check(device: &Properties, kernel: &Loaded, geometry: &Geometry) -> std::result::Result<(), String> {
-    let Geometry { grid, block, shared_bytes, .. } = *geometry;
-    for (what, asked, limits) in [("grid", grid, device.max_grid), ("block", block, device.max_block)] {
-        for ((axis, asked), limit) in ["x", "y", "z"].into_iter().zip(asked).zip(limits) {
-            if asked == 0 || asked > limit {
-                return Err(format!("a {what} of {asked} in {axis} cannot be launched; the limit is 1 to {limit}"));
-            }
-        }
-    }
-    let threads: u64 = block.into_iter().map(u64::from).product();
-    for (limit, whose) in [(device.max_threads_per_block, "device's"), (kernel.max_threads, "kernel's own")] {
-        if threads > u64::from(limit) {
-            return Err(format!("a block of {threads} threads cannot be launched; the {whose} limit is {limit}"));
-        }
-    }
-    let (fixed, limit) = (kernel.static_shared, device.shared_per_block_optin);
-    let shared = u64::from(fixed) + u64::from(shared_bytes);
-    if shared > u64::from(limit) {
-        return Err(format!(
-            "{shared} bytes of shared memory per block ({fixed} static, {shared_bytes} dynamic) are too many; \
-             the device's limit is {limit}"
-        ));
-    }
-    Ok(())
 }

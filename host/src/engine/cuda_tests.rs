@@ -1,6 +1,6 @@
 //! Tests that need no GPU; the rungs' own tests run the rest on every GPU.
 
-use super::kernels::{check, may_start_early};
+use super::launches::{check, may_start_early};
 use super::*;
 use crate::engine::Geometry;
 use cuda_driver::Function;

@@ -14,9 +14,8 @@ pub use simt::Geometry;
 
 use crate::error::{Error, Result};
 use cuda::Cuda;
-use simt::launcher::{self, Call, Device, Launcher, Memory, With};
-use simt::sim::{Check, LaunchError};
-use simt::tensor_map::{Described, Words};
+use simt::launcher::{Call, Device, Launcher, With};
+use simt::sim::Check;
 use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -473,23 +472,6 @@ impl Engine {
         }
     }
 
-    /// Refuses views that are not of a buffer of this engine: a view is copied freely and may outlive its buffer.
-    fn check_views(&self, kernel: &'static str, views: &[(u64, u64)]) -> Result<()> {
-        let live = self.0.live.borrow();
-        for (i, &(address, bytes)) in views.iter().enumerate().filter(|(_, (_, bytes))| *bytes > 0) {
-            let inside = |(start, len): (&u64, &u64)| bytes <= *len && address - start <= len - bytes;
-            if !live.range(..=address).next_back().is_some_and(inside) {
-                let why = format!(
-                    "view number {} is not of memory that this engine holds now; its vector or buffer was dropped \
-                     before the launch, or is another engine's",
-                    i + 1
-                );
-                return Err(LaunchError::Refused { kernel, why }.into());
-            }
-        }
-        Ok(())
-    }
-
     /// Waits until everything asked for is done.
     ///
     /// # Errors
@@ -636,47 +618,6 @@ impl Engine {
     fn push(&self, activity: Activity) {
         if let Some(activities) = &mut *self.0.log.activities.borrow_mut() {
             activities.push(activity);
-        }
-    }
-}
-
-impl Launcher for Engine {
-    fn device(&self) -> Device {
-        Engine::device(self)
-    }
-
-    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> launcher::Result {
-        if geometry.is_empty() {
-            return Ok(());
-        }
-        let (kernel, mut parameters) = (call.name(), call.parameters());
-        self.check_views(kernel, parameters.views())?;
-        let start = self.recorded()?;
-        match &self.0.backend {
-            Backend::Cuda(cuda) => {
-                // SAFETY: the parameters are those of the kernel, by its type, and views are of live buffers.
-                unsafe { cuda.launch(kernel, &geometry, &mut parameters.pointers()) }.map_err(Error::from)?;
-            }
-            Backend::Simulator(options) => simt::sim::enqueue(call, geometry, *options).map_err(Error::from)?,
-        }
-        let views = || parameters.views().to_vec();
-        Ok(self.note(start, || What::Launch { kernel, geometry, views: views() })?)
-    }
-
-    fn allocate(&self, bytes: usize) -> launcher::Result<Box<dyn Memory>> {
-        Ok(Box::new(self.alloc::<u8>(bytes)?))
-    }
-
-    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> launcher::Result {
-        self.check_views("clear", &[(address as u64, bytes as u64)])?;
-        // SAFETY: as the caller says, and the check above.
-        Ok(unsafe { buffer::fill(self, address, 0, bytes) }?)
-    }
-
-    fn tensor_map(&self, of: &Described) -> launcher::Result<Words> {
-        match &self.0.backend {
-            Backend::Cuda(cuda) => cuda.tensor_map(of).map_err(|error| Error::from(error).into()),
-            Backend::Simulator(_) => Ok(of.simulated()),
         }
     }
 }
