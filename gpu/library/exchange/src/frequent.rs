@@ -23,7 +23,7 @@
 use rungs_common::aligned::Aligned;
 use rungs_common::keys::Word;
 #[cfg(not(target_os = "cuda"))]
-use rungs_common::ladder::{Launcher, Result};
+use rungs_common::ladder::{Kernel, Launcher, Result};
 #[cfg(not(target_os = "cuda"))]
 use simt::Geometry;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -68,20 +68,43 @@ pub trait Counted: Word + Ord {
 
     /// The slot of the word in a table for this multiplier.
     fn slot(self, multiplier: Self) -> u32;
+}
 
+/// The launches for words of one type.
+#[cfg(not(target_os = "cuda"))]
+pub trait Sifts: Counted {
     /// Launches [`exchange_sift`].
     ///
     /// # Errors
     /// Those of a launch.
-    #[cfg(not(target_os = "cuda"))]
     fn sift(on: &dyn Launcher, args: Sift<Self>) -> Result;
 
     /// Launches [`exchange_fill`].
     ///
     /// # Errors
     /// Those of a launch.
-    #[cfg(not(target_os = "cuda"))]
     fn fill(on: &dyn Launcher, list: (Global<Self>, Global<u32>), order: u32, output: Global<Self>) -> Result;
+}
+
+#[cfg(not(target_os = "cuda"))]
+impl<W: Counted> Sifts for W
+where
+    exchange_sift<W>: Kernel<Args = (Global<W>, u32, Global<W>, Global<u32>, Global<W>)>,
+    exchange_fill<W>: Kernel<Args = (Global<W>, Global<u32>, u32, Global<W>)>,
+{
+    fn sift(on: &dyn Launcher, args: Sift<W>) -> Result {
+        let Sift { keys, order, table, counts, rare } = args;
+        let tiles = keys.len().div_ceil(W::PACK * sift_tile());
+        let geometry = Geometry::linear(tiles.min(RESIDENT * on.device().multiprocessors), SIFT_THREADS);
+        let geometry = geometry.shared(SLOTS * size_of::<W>() as u32);
+        on.launch(exchange_sift::<W>::default(), geometry, (keys, order, table, counts, rare))
+    }
+
+    fn fill(on: &dyn Launcher, list: (Global<W>, Global<u32>), order: u32, output: Global<W>) -> Result {
+        let tiles = output.len().div_ceil(W::PACK * FILL_PACKS);
+        let geometry = Geometry::linear(tiles.min(4 * RESIDENT * on.device().multiprocessors), FILL_THREADS);
+        on.launch(exchange_fill::<W>::default(), geometry, (list.0, list.1, order, output))
+    }
 }
 
 /// The arguments of [`exchange_sift`].
@@ -306,25 +329,6 @@ pub fn exchange_fill<W: Word>(words: Global<W>, starts: Global<u32>, order: u32,
     }
 }
 
-#[cfg(not(target_os = "cuda"))]
-macro_rules! launches {
-    () => {
-        fn sift(on: &dyn Launcher, args: Sift<Self>) -> Result {
-            let Sift { keys, order, table, counts, rare } = args;
-            let tiles = keys.len().div_ceil(<Self as simt::Scalar>::PACK * sift_tile());
-            let geometry = Geometry::linear(tiles.min(RESIDENT * on.device().multiprocessors), SIFT_THREADS);
-            let geometry = geometry.shared(SLOTS * size_of::<Self>() as u32);
-            on.launch(exchange_sift::<Self>::default(), geometry, (keys, order, table, counts, rare))
-        }
-
-        fn fill(on: &dyn Launcher, list: (Global<Self>, Global<u32>), order: u32, output: Global<Self>) -> Result {
-            let tiles = output.len().div_ceil(<Self as simt::Scalar>::PACK * FILL_PACKS);
-            let geometry = Geometry::linear(tiles.min(4 * RESIDENT * on.device().multiprocessors), FILL_THREADS);
-            on.launch(exchange_fill::<Self>::default(), geometry, (list.0, list.1, order, output))
-        }
-    };
-}
-
 impl Counted for u32 {
     #[inline(always)]
     fn offset(self, first: Self) -> u32 {
@@ -335,9 +339,6 @@ impl Counted for u32 {
     fn slot(self, multiplier: Self) -> u32 {
         self.wrapping_mul(multiplier) >> (u32::BITS - SLOT_BITS)
     }
-
-    #[cfg(not(target_os = "cuda"))]
-    launches!();
 }
 
 impl Counted for u64 {
@@ -350,7 +351,4 @@ impl Counted for u64 {
     fn slot(self, multiplier: Self) -> u32 {
         (self.wrapping_mul(multiplier) >> (u64::BITS - SLOT_BITS)) as u32
     }
-
-    #[cfg(not(target_os = "cuda"))]
-    launches!();
 }

@@ -1,7 +1,7 @@
 //! The kernels of frequent keys on the simulator, against the host.
 
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED};
-use rungs_exchange::frequent::{COUNTERS, Counted, FILL_THREADS, SIFT_THREADS, SLOTS, Sift, TABLE, WINDOW};
+use rungs_exchange::frequent::{COUNTERS, Counted, FILL_THREADS, SIFT_THREADS, SLOTS, Sift, Sifts, TABLE, WINDOW};
 use rungs_testing::{Buffer, random, with_multiprocessors};
 use simt::sim::{Check, check};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ fn wanted<W: Counted>(keys: &[W], order: u32) -> Sifted {
     (frequent, rare)
 }
 
-fn sifted<W: Counted>(keys: &[W], order: u32, offset: usize) -> Sifted {
+fn sifted<W: Sifts>(keys: &[W], order: u32, offset: usize) -> Sifted {
     let slot = |word: u64| W::from_bits_64(word).slot(W::from_bits_64(MULTIPLIER));
     let mut table = vec![W::from_bits_64(first::<W>()); TABLE as usize];
     IN_TABLE.iter().for_each(|&word| table[slot(word) as usize] = W::from_bits_64(word));
@@ -85,7 +85,7 @@ fn frequent_keys_are_counted_and_rare_ones_collected() {
 }
 
 /// Writes runs of these lengths at so many elements behind a multiple of 128 bytes.
-fn fills<W: Counted + Debug>(lengths: &[usize], order: u32, offset: usize) {
+fn fills<W: Sifts + Debug>(lengths: &[usize], order: u32, offset: usize) {
     let words: Vec<W> = (0..lengths.len() as u64).map(|i| W::from_bits_64(random(i))).collect();
     let starts: Vec<u32> = lengths.iter().scan(0, |end, &n| Some(std::mem::replace(end, *end + n as u32))).collect();
     let runs = words.iter().zip(lengths);

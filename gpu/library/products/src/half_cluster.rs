@@ -98,30 +98,30 @@ pub mod launches {
         Some(Way::of::<P>(|on, geometry, args| on.launch(product_half_cluster::<T, P>::default(), geometry, args)))
     }
 
-    macro_rules! multiplies {
-        ($($T:ident)*) => {$(
-            impl MultipliesOf<$T> for Pairing {
-                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
-                    let pairs = Width {
-                        ways: [
-                            [way::<$T, Pair<$T, KMajor, MnMajor>>(), way::<$T, Pair<$T, KMajor, KMajor>>()],
-                            [way::<$T, Pair<$T, MnMajor, MnMajor>>(), way::<$T, Pair<$T, MnMajor, KMajor>>()],
-                        ],
-                        cost: 1.0,
-                    };
-                    // Of those that take the same time the first are chosen.
-                    let mut widths = vec![pairs];
-                    widths.extend($T::widths());
-                    let otherwise = |on: &dyn Launcher, sizes| {
-                        MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
-                    };
-                    let kernels = Kernels { widths, turn: |product| product, by_columns: false };
-                    mapped_host::launches(on, sizes, kernels, otherwise)
-                }
-            }
-        )*};
+    impl<T: Mappable> MultipliesOf<T> for Pairing
+    where
+        TensorGroup: MultipliesOf<T>,
+        product_half_cluster<T, Pair<T, KMajor, KMajor>>: Kernel<Args = Args<T>>,
+        product_half_cluster<T, Pair<T, KMajor, MnMajor>>: Kernel<Args = Args<T>>,
+        product_half_cluster<T, Pair<T, MnMajor, KMajor>>: Kernel<Args = Args<T>>,
+        product_half_cluster<T, Pair<T, MnMajor, MnMajor>>: Kernel<Args = Args<T>>,
+    {
+        fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<T>>> {
+            let pairs = Width {
+                ways: [
+                    [way::<T, Pair<T, KMajor, MnMajor>>(), way::<T, Pair<T, KMajor, KMajor>>()],
+                    [way::<T, Pair<T, MnMajor, MnMajor>>(), way::<T, Pair<T, MnMajor, KMajor>>()],
+                ],
+                cost: 1.0,
+            };
+            // Of those that take the same time the first are chosen.
+            let mut widths = vec![pairs];
+            widths.extend(T::widths());
+            let otherwise = |on: &dyn Launcher, sizes| MultipliesOf::<T>::launches_of(&TensorGroup, on, sizes);
+            let kernels = Kernels { widths, turn: |product| product, by_columns: false };
+            mapped_host::launches(on, sizes, kernels, otherwise)
+        }
     }
-    multiplies!(bf16 f16);
 
     impl Multiplies for Pairing {
         fn f32(&self) -> bool {

@@ -104,6 +104,7 @@ pub mod launches {
     use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
     use crate::ladder::*;
     use simt::Kernel;
+    use std::vec;
     use std::vec::Vec;
 
     /// The rung.
@@ -121,46 +122,62 @@ pub mod launches {
     }
 
     /// The kernels with tiles of one size.
-    macro_rules! width {
-        ($tiles:ident<$T:ident>, $cost:expr) => {
-            Width {
-                ways: [
-                    [way::<$T, $tiles<$T, KMajor, MnMajor>>(), way::<$T, $tiles<$T, KMajor, KMajor>>()],
-                    [way::<$T, $tiles<$T, MnMajor, MnMajor>>(), way::<$T, $tiles<$T, MnMajor, KMajor>>()],
-                ],
-                cost: $cost,
-            }
-        };
+    fn width<T: Half, const SUMS: usize, const STAGES: u32, const TURNS: u32>(cost: f64) -> Width<T>
+    where
+        product_half_hopper<T, Mapped<T, KMajor, KMajor, SUMS, STAGES, 1, TURNS>>: Kernel<Args = Args<T>>,
+        product_half_hopper<T, Mapped<T, KMajor, MnMajor, SUMS, STAGES, 1, TURNS>>: Kernel<Args = Args<T>>,
+        product_half_hopper<T, Mapped<T, MnMajor, KMajor, SUMS, STAGES, 1, TURNS>>: Kernel<Args = Args<T>>,
+        product_half_hopper<T, Mapped<T, MnMajor, MnMajor, SUMS, STAGES, 1, TURNS>>: Kernel<Args = Args<T>>,
+    {
+        let by_rows = [
+            way::<T, Mapped<T, KMajor, MnMajor, SUMS, STAGES, 1, TURNS>>(),
+            way::<T, Mapped<T, KMajor, KMajor, SUMS, STAGES, 1, TURNS>>(),
+        ];
+        let by_columns = [
+            way::<T, Mapped<T, MnMajor, MnMajor, SUMS, STAGES, 1, TURNS>>(),
+            way::<T, Mapped<T, MnMajor, KMajor, SUMS, STAGES, 1, TURNS>>(),
+        ];
+        Width { ways: [by_rows, by_columns], cost }
     }
 
     /// A type with kernels here.
     pub(crate) trait Mappable: Half {
-        /// The kernels of each tile width for this type.
+        /// The kernels of each tile width for this type: wide, middle, narrow and small.
         fn widths() -> Vec<Width<Self>>;
     }
 
-    macro_rules! multiplies {
-        ($($T:ident)*) => {$(
-            impl Mappable for $T {
-                fn widths() -> Vec<Width<$T>> {
-                    let large = [width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02)];
-                    let small = [width!(Narrow<$T>, 1.25), width!(Small<$T>, 1.4)];
-                    [large, small].concat()
-                }
-            }
-
-            impl MultipliesOf<$T> for Mapping {
-                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
-                    let otherwise = |on: &dyn Launcher, sizes| {
-                        MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
-                    };
-                    let kernels = Kernels { widths: $T::widths(), turn: |product| product, by_columns: false };
-                    mapped_host::launches(on, sizes, kernels, otherwise)
-                }
-            }
-        )*};
+    impl Mappable for bf16 {
+        fn widths() -> Vec<Width<Self>> {
+            vec![
+                width::<_, 128, 4, 1>(1.0),
+                width::<_, 64, 6, 1>(1.02),
+                width::<_, 32, 8, 1>(1.25),
+                width::<_, 32, 6, 2>(1.4),
+            ]
+        }
     }
-    multiplies!(bf16 f16);
+
+    impl Mappable for f16 {
+        fn widths() -> Vec<Width<Self>> {
+            vec![
+                width::<_, 128, 4, 1>(1.0),
+                width::<_, 64, 6, 1>(1.02),
+                width::<_, 32, 8, 1>(1.25),
+                width::<_, 32, 6, 2>(1.4),
+            ]
+        }
+    }
+
+    impl<T: Mappable> MultipliesOf<T> for Mapping
+    where
+        TensorGroup: MultipliesOf<T>,
+    {
+        fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<T>>> {
+            let otherwise = |on: &dyn Launcher, sizes| MultipliesOf::<T>::launches_of(&TensorGroup, on, sizes);
+            let kernels = Kernels { widths: T::widths(), turn: |product| product, by_columns: false };
+            mapped_host::launches(on, sizes, kernels, otherwise)
+        }
+    }
 
     impl Multiplies for Mapping {
         fn f32(&self) -> bool {

@@ -95,11 +95,13 @@ pub mod launches {
         Some(Way::of::<P>(|on, geometry, args| on.launch(product_tensor_registers::<P>::default(), geometry, args)))
     }
 
-    /// The kernels with tiles of one width.
-    macro_rules! width {
-        ($tiles:ident, $cost:expr) => {
-            Width { ways: [[None, way::<$tiles<KMajor>>()], [None, way::<$tiles<MnMajor>>()]], cost: $cost }
-        };
+    /// The kernels with tiles of one width, for A that is K-major and for A that is not.
+    fn width<K: Products<f32>, M: Products<f32>>(cost: f64) -> Width<f32>
+    where
+        product_tensor_registers<K>: Kernel<Args = Args<f32>>,
+        product_tensor_registers<M>: Kernel<Args = Args<f32>>,
+    {
+        Width { ways: [[None, way::<K>()], [None, way::<M>()]], cost }
     }
 
     /// Cᵀ = Bᵀ·Aᵀ if A is K-major; else C = A·B, for which B has to be.
@@ -119,7 +121,11 @@ pub mod launches {
         }
 
         fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
-            let widths = vec![width!(Wide, 1.0), width!(Middle, 1.02), width!(Narrow, 1.25)];
+            let widths = vec![
+                width::<Wide<KMajor>, Wide<MnMajor>>(1.0),
+                width::<Middle<KMajor>, Middle<MnMajor>>(1.02),
+                width::<Narrow<KMajor>, Narrow<MnMajor>>(1.25),
+            ];
             let otherwise = |on: &dyn Launcher, sizes| MultipliesOf::<f32>::launches_of(&TensorGroup, on, sizes);
             let kernels = Kernels { widths, turn, by_columns: true };
             mapped_host::launches(on, sizes, kernels, otherwise)

@@ -231,33 +231,32 @@ mod launches {
         ) -> Result;
     }
 
-    macro_rules! types {
-        ($($T:ty),*) => {$(
-            impl SegmentReduces for $T {
-                fn segmented_reduce(
-                    on: &dyn Launcher,
-                    operation: Operation,
-                    input: Global<Self>,
-                    offsets: Global<u32>,
-                    output: Global<Self>,
-                ) -> Result {
-                    match operation {
-                        Operation::Sum => reduce::<$T, Sum>(on, input, offsets, output),
-                        Operation::Min => reduce::<$T, Min>(on, input, offsets, output),
-                        Operation::Max => reduce::<$T, Max>(on, input, offsets, output),
-                    }
-                }
+    impl<T: CombinesSegments<Sum> + CombinesSegments<Min> + CombinesSegments<Max>> SegmentReduces for T {
+        fn segmented_reduce(
+            on: &dyn Launcher,
+            operation: Operation,
+            input: Global<Self>,
+            offsets: Global<u32>,
+            output: Global<Self>,
+        ) -> Result {
+            match operation {
+                Operation::Sum => CombinesSegments::<Sum>::combine(on, input, offsets, output),
+                Operation::Min => CombinesSegments::<Min>::combine(on, input, offsets, output),
+                Operation::Max => CombinesSegments::<Max>::combine(on, input, offsets, output),
             }
-        )*};
+        }
     }
-    types!(u32, i32, f32, u64, i64, f64);
 
-    fn reduce<T: Scalar, O: Operator<T>>(
-        on: &dyn Launcher,
-        input: Global<T>,
-        offsets: Global<u32>,
-        output: Global<T>,
-    ) -> Result
+    /// An element type of segmented reductions by the operator `O`.
+    pub trait CombinesSegments<O>: Scalar {
+        /// [`SegmentReduces::segmented_reduce`] by the operator.
+        ///
+        /// # Errors
+        /// As there.
+        fn combine(on: &dyn Launcher, input: Global<Self>, offsets: Global<u32>, output: Global<Self>) -> Result;
+    }
+
+    impl<T: Scalar, O: Operator<T>> CombinesSegments<O> for T
     where
         segmented_reduce_short<T, O>:
             Kernel<Args = (Global<T>, Global<u32>, Global<T>, Global<u32>, Global<u64>, Global<u32>, Global<u32>)>,
@@ -265,32 +264,34 @@ mod launches {
             Kernel<Args = (Global<T>, Global<T>, Global<u32>, Global<u64>, Global<u32>, Global<T>)>,
         segmented_reduce_long<T, O>: Kernel<Args = (Global<T>, Global<u32>, Global<u32>, Global<T>)>,
     {
-        let (n, segments) = (input.len(), offsets.len().saturating_sub(1));
-        assert_eq!(output.len(), segments, "an element of output for each segment");
-        if segments == 0 {
-            return Ok(());
+        fn combine(on: &dyn Launcher, input: Global<T>, offsets: Global<u32>, output: Global<T>) -> Result {
+            let (n, segments) = (input.len(), offsets.len().saturating_sub(1));
+            assert_eq!(output.len(), segments, "an element of output for each segment");
+            if segments == 0 {
+                return Ok(());
+            }
+            let (control, list) = (on.zeros::<u32>(CONTROL)?, on.scratch::<u64>(pieces(n))?);
+            let (owners, long) = (on.scratch::<u32>(pieces(n))?, on.scratch::<u32>(3 * longs(n))?);
+            let parts = on.scratch::<T>(pieces(n))?;
+            let (control, list, owners, long, parts) =
+                (control.view(), list.view(), owners.view(), long.view(), parts.view());
+            let all = Geometry::linear(segments.div_ceil(BLOCK), BLOCK);
+            let short = segmented_reduce_short::<T, O>::default();
+            on.launch(short, all, (input, offsets, output, control, list, owners, long))?;
+            // Behind the first launch, which follows the clearing of the counters: each waits for the one before.
+            let warps = |most: u32, per_sm: u32| {
+                let blocks = most.div_ceil(BLOCK / WARP).min(per_sm * on.device().multiprocessors);
+                Geometry::linear(blocks, BLOCK).overlapping()
+            };
+            if n > SHORT {
+                let args = (input, output, control, list, owners, parts);
+                on.launch(segmented_reduce_pieces::<T, O>::default(), warps(pieces(n), 8), args)?;
+            }
+            if n > PIECE {
+                let args = (output, control, long, parts);
+                on.launch(segmented_reduce_long::<T, O>::default(), warps(longs(n), 1), args)?;
+            }
+            Ok(())
         }
-        let (control, list) = (on.zeros::<u32>(CONTROL)?, on.scratch::<u64>(pieces(n))?);
-        let (owners, long) = (on.scratch::<u32>(pieces(n))?, on.scratch::<u32>(3 * longs(n))?);
-        let parts = on.scratch::<T>(pieces(n))?;
-        let (control, list, owners, long, parts) =
-            (control.view(), list.view(), owners.view(), long.view(), parts.view());
-        let all = Geometry::linear(segments.div_ceil(BLOCK), BLOCK);
-        let short = segmented_reduce_short::<T, O>::default();
-        on.launch(short, all, (input, offsets, output, control, list, owners, long))?;
-        // Behind the first launch, which follows the clearing of the counters: each waits for the one before.
-        let warps = |most: u32, per_sm: u32| {
-            let blocks = most.div_ceil(BLOCK / WARP).min(per_sm * on.device().multiprocessors);
-            Geometry::linear(blocks, BLOCK).overlapping()
-        };
-        if n > SHORT {
-            let args = (input, output, control, list, owners, parts);
-            on.launch(segmented_reduce_pieces::<T, O>::default(), warps(pieces(n), 8), args)?;
-        }
-        if n > PIECE {
-            let args = (output, control, long, parts);
-            on.launch(segmented_reduce_long::<T, O>::default(), warps(longs(n), 1), args)?;
-        }
-        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::compact::{self, partition_compact, select_compact, unique_compact};
 use crate::look_ahead::{self, Shape, partition_look_ahead, select_look_ahead, unique_look_ahead};
 use rungs_common::keys::Word;
 use simt::launcher::{Device, Launcher, Result, Scratch};
-use simt::{Argument, Geometry, Global, Scalar};
+use simt::{Argument, Geometry, Global, Kernel, Scalar};
 use std::cell::Cell;
 use std::vec::Vec;
 
@@ -192,43 +192,58 @@ pub trait Selects: Word + Argument {
     fn firsts(on: &dyn Launcher, scratch: &Selection<Self>, views: Views<Self>) -> Result;
 }
 
-macro_rules! words {
-    ($($W:ty),*) => {$(
-        impl Selects for $W {
-            fn between(on: &dyn Launcher, scratch: &Selection<Self>, v: Views<Self>, bounds: Bounds<Self>) -> Result {
-                let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output])?;
-                let Bounds { low, high, order } = bounds;
-                let args = (v.input, v.limit, v.output, v.count, workspace, low, high, order);
-                match pass {
-                    Pass::LookBack => on.launch(select_compact::<$W>::default(), geometry, args),
-                    Pass::LookAhead => on.launch(select_look_ahead::<$W>::default(), geometry, args),
-                }
-            }
+/// What a selection takes.
+type SelectArgs<W> = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32);
 
-            fn parted(
-                on: &dyn Launcher,
-                scratch: &Selection<Self>,
-                v: Views<Self>,
-                (rest, others): Rest<Self>,
-                Bounds { low, high, order }: Bounds<Self>,
-            ) -> Result {
-                let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output, rest])?;
-                let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, low, high, order);
-                match pass {
-                    Pass::LookBack => on.launch(partition_compact::<$W>::default(), geometry, args),
-                    Pass::LookAhead => on.launch(partition_look_ahead::<$W>::default(), geometry, args),
-                }
-            }
+/// What a partition takes.
+#[rustfmt::skip]
+type PartitionArgs<W> = (
+    Global<W>, Global<u32>, Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>, W, W, u32,
+);
 
-            fn firsts(on: &dyn Launcher, scratch: &Selection<Self>, v: Views<Self>) -> Result {
-                let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output])?;
-                let args = (v.input, v.limit, v.output, v.count, workspace);
-                match pass {
-                    Pass::LookBack => on.launch(unique_compact::<$W>::default(), geometry, args),
-                    Pass::LookAhead => on.launch(unique_look_ahead::<$W>::default(), geometry, args),
-                }
-            }
+/// What the first items of runs take.
+type UniqueArgs<W> = (Global<W>, Global<u32>, Global<W>, Global<u32>, Global<u64>);
+
+impl<W: Word + Argument> Selects for W
+where
+    select_compact<W>: Kernel<Args = SelectArgs<W>>,
+    select_look_ahead<W>: Kernel<Args = SelectArgs<W>>,
+    partition_compact<W>: Kernel<Args = PartitionArgs<W>>,
+    partition_look_ahead<W>: Kernel<Args = PartitionArgs<W>>,
+    unique_compact<W>: Kernel<Args = UniqueArgs<W>>,
+    unique_look_ahead<W>: Kernel<Args = UniqueArgs<W>>,
+{
+    fn between(on: &dyn Launcher, scratch: &Selection<Self>, v: Views<Self>, bounds: Bounds<Self>) -> Result {
+        let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output])?;
+        let Bounds { low, high, order } = bounds;
+        let args = (v.input, v.limit, v.output, v.count, workspace, low, high, order);
+        match pass {
+            Pass::LookBack => on.launch(select_compact::<W>::default(), geometry, args),
+            Pass::LookAhead => on.launch(select_look_ahead::<W>::default(), geometry, args),
         }
-    )*};
+    }
+
+    fn parted(
+        on: &dyn Launcher,
+        scratch: &Selection<Self>,
+        v: Views<Self>,
+        (rest, others): Rest<Self>,
+        Bounds { low, high, order }: Bounds<Self>,
+    ) -> Result {
+        let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output, rest])?;
+        let args = (v.input, v.limit, v.output, v.count, rest, others, workspace, low, high, order);
+        match pass {
+            Pass::LookBack => on.launch(partition_compact::<W>::default(), geometry, args),
+            Pass::LookAhead => on.launch(partition_look_ahead::<W>::default(), geometry, args),
+        }
+    }
+
+    fn firsts(on: &dyn Launcher, scratch: &Selection<Self>, v: Views<Self>) -> Result {
+        let (pass, geometry, workspace) = scratch.ready(on, &[v.input, v.output])?;
+        let args = (v.input, v.limit, v.output, v.count, workspace);
+        match pass {
+            Pass::LookBack => on.launch(unique_compact::<W>::default(), geometry, args),
+            Pass::LookAhead => on.launch(unique_look_ahead::<W>::default(), geometry, args),
+        }
+    }
 }
-words!(u32, u64);

@@ -214,32 +214,32 @@ where
     }
 }
 
-macro_rules! look_back {
-    ($($O:ident),*) => {$(
-        impl<K: Scalar, V: Scalar> CombinesBy<V, $O> for K
-        where
-            $O: Operator<V>,
-            reduce_by_key<K, V, $O>: Kernel<Args = ReduceArgs<K, V>> + Default,
-            scan_by_key<K, V, $O>: Kernel<Args = ScanArgs<K, V>> + Default,
-        {
-            fn reduce(on: &dyn Launcher, scratch: &Grouping<K, V>, views: Views<K, V>) -> Result {
-                scratch.look_back(on, reduce_by_key::<K, V, $O>::default(), |workspace| views.args(workspace))
-            }
+/// An operator whose kernels look back on every device.
+pub trait LooksBack {}
 
-            fn scan(
-                on: &dyn Launcher,
-                scratch: &Grouping<K, V>,
-                (keys, values, output): (Global<K>, Global<V>, Global<V>),
-                is_exclusive: bool,
-            ) -> Result {
-                scratch.look_back(on, scan_by_key::<K, V, $O>::default(), |workspace| {
-                    (keys, values, output, workspace, is_exclusive as u32)
-                })
-            }
-        }
-    )*};
+impl LooksBack for Min {}
+impl LooksBack for Max {}
+
+impl<K: Scalar, V: Scalar, O: LooksBack + Operator<V>> CombinesBy<V, O> for K
+where
+    reduce_by_key<K, V, O>: Kernel<Args = ReduceArgs<K, V>> + Default,
+    scan_by_key<K, V, O>: Kernel<Args = ScanArgs<K, V>> + Default,
+{
+    fn reduce(on: &dyn Launcher, scratch: &Grouping<K, V>, views: Views<K, V>) -> Result {
+        scratch.look_back(on, reduce_by_key::<K, V, O>::default(), |workspace| views.args(workspace))
+    }
+
+    fn scan(
+        on: &dyn Launcher,
+        scratch: &Grouping<K, V>,
+        (keys, values, output): (Global<K>, Global<V>, Global<V>),
+        is_exclusive: bool,
+    ) -> Result {
+        scratch.look_back(on, scan_by_key::<K, V, O>::default(), |workspace| {
+            (keys, values, output, workspace, is_exclusive as u32)
+        })
+    }
 }
-look_back!(Min, Max);
 
 /// A word of keys by which values of type `V` are combined.
 #[diagnostic::on_unimplemented(

@@ -5,7 +5,7 @@
 //! run of top buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie,
 //! and the buckets are sorted.
 
-use super::buckets::launches::{self as buckets, launch};
+use super::buckets::launches::{self as buckets, PartitionArgs, launch};
 use super::buckets::{
     HISTOGRAM_STATIC, PARTITION_THREADS, STARTS_THREADS, histogram_shared, partition_shared, partition_threads,
     partition_tile, radix_msd_skewed_partition, radix_msd_skewed_partition_wide, radix_pieces_starts, starts_blocks,
@@ -16,10 +16,10 @@ use super::msd::{
     BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, WIDE, bucket_max, bucket_sort_shared, counts_in_bytes,
     takes_large, top_bits,
 };
-use super::msd_skewed::launches::{self as skewed, CONTROL_WORDS, list_words};
+use super::msd_skewed::launches::{self as skewed, CONTROL_WORDS, StartsArgs, list_words};
 use super::msd_skewed::{Arrays, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
 use rungs_common::keys;
-use rungs_common::ladder::{Device, Geometry, Global, Launcher, Result};
+use rungs_common::ladder::{Device, Geometry, Global, Kernel, Launcher, Result};
 
 /// Fewest bits of each partition: the buckets at the borders of devices have a small part of the keys.
 const LEAST: [u32; 2] = [8, 2];
@@ -199,73 +199,91 @@ fn numbers<W: Key>(device: &Device, order: u32, bits: Bits) -> Numbers {
     Numbers { order, first_bits, second_bits, common_bits: bits.top(), bucket_max, limits }
 }
 
-macro_rules! pieces {
-    ($($word:ty),*) => {$(
-        impl Pieces for $word {
-            fn count(on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, histogram: Global<u32>) -> Result {
-                <Self as buckets::Sort>::count(on, keys, order, bits.top(), histogram, histogram.slice(0, 0))
-            }
+impl<W: skewed::Sort> Pieces for W
+where
+    radix_msd_skewed_partition<W, Plain>: Kernel<Args = PartitionArgs<W>>,
+    radix_msd_skewed_partition<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
+    radix_msd_skewed_partition_wide<W, Plain>: Kernel<Args = PartitionArgs<W>>,
+    radix_msd_skewed_partition_wide<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
+    radix_pieces_starts<W>:
+        Kernel<Args = (Global<u32>, u32, u32, u32, Global<u32>, Global<u32>, Global<u32>, Global<u32>)>,
+    radix_msd_skewed_starts<W>: Kernel<Args = StartsArgs>,
+{
+    fn count(on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, histogram: Global<u32>) -> Result {
+        <W as buckets::Sort>::count(on, keys, order, bits.top(), histogram, histogram.slice(0, 0))
+    }
 
-            #[rustfmt::skip]
-            fn split(
-                on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, cursors: Global<u32>,
-                output: Global<Self>,
-            ) -> Result {
-                let wide = keys.len() >= WIDE;
-                let blocks = keys.len().div_ceil(partition_tile::<$word>(wide));
-                let geometry = Geometry::linear(blocks, partition_threads(wide)).shared(partition_shared(wide));
-                let args = (keys, output, order, 32 - bits.first, bits.first, cursors, 1, cursors.slice(0, 0));
-                if wide {
-                    launch!(on, radix_msd_skewed_partition_wide<$word>, order, geometry, args);
-                } else {
-                    launch!(on, radix_msd_skewed_partition<$word>, order, geometry, args);
-                }
-                Ok(())
-            }
-
-            #[rustfmt::skip]
-            fn tiles(
-                on: &dyn Launcher, histogram: Global<u32>, n: u32, bits: Bits, besides: Besides, tiles: Global<u32>,
-            ) -> Result {
-                let geometry = Geometry::linear(starts_blocks(bits.first, bits.second), STARTS_THREADS).overlapping();
-                let Besides { starts, second, first, .. } = besides;
-                let args = (histogram, n, bits.first, bits.second, starts, second, first, tiles);
-                on.launch(radix_pieces_starts::<$word>::default(), geometry, args)
-            }
-
-            fn prepare(on: &dyn Launcher, run: Run, memory: RunMemory<Self>, besides: Besides) -> Result {
-                on.clear(memory.lists.slice(0, CONTROL_WORDS))?;
-                let geometry = Geometry::linear(starts_blocks(run.bits.first, run.bits.second), STARTS_THREADS);
-                let RunMemory { histogram, starts, cursors, lists, .. } = memory;
-                let numbers = numbers::<$word>(&on.device(), run.order, run.bits);
-                let args = (histogram, run.n, starts, cursors, besides.first, besides.tiles, lists, numbers);
-                on.launch(radix_msd_skewed_starts::<$word>::default(), geometry, args)
-            }
-
-            #[rustfmt::skip]
-            fn partition(
-                on: &dyn Launcher, piece: Global<Self>, tiles: Global<u32>, after_copy: bool, bits: Bits,
-                memory: RunMemory<Self>,
-            ) -> Result {
-                let geometry = Geometry::linear(tiles.len() / 4, PARTITION_THREADS).shared(partition_shared(false));
-                let geometry = if after_copy { geometry } else { geometry.overlapping() };
-                let shift = 32 - bits.top();
-                let args = (piece, memory.output, keys::UNSIGNED, shift, bits.second, memory.cursors, 0, tiles);
-                on.launch(radix_msd_skewed_partition::<$word, Plain>::default(), geometry, args)
-            }
-
-            fn finish(on: &dyn Launcher, run: Run, memory: RunMemory<Self>) -> Result {
-                let numbers = numbers::<$word>(&on.device(), run.order, run.bits);
-                let RunMemory { output, scratch, histogram, starts, lists, .. } = memory;
-                let (first, end) = run.top_buckets;
-                let (first, buckets) = (first << run.bits.second, (end - first) << run.bits.second);
-                let (starts, histogram) = (starts.slice(first, buckets + 1), histogram.slice(first, buckets));
-                <Self as skewed::Sort>::finish(on, Arrays { scratch, output }, starts, histogram, lists, numbers)
-            }
+    fn split(
+        on: &dyn Launcher,
+        keys: Global<Self>,
+        order: u32,
+        bits: Bits,
+        cursors: Global<u32>,
+        output: Global<Self>,
+    ) -> Result {
+        let wide = keys.len() >= WIDE;
+        let blocks = keys.len().div_ceil(partition_tile::<W>(wide));
+        let geometry = Geometry::linear(blocks, partition_threads(wide)).shared(partition_shared(wide));
+        let args = (keys, output, order, 32 - bits.first, bits.first, cursors, 1, cursors.slice(0, 0));
+        if wide {
+            launch::<radix_msd_skewed_partition_wide<W, Plain>, radix_msd_skewed_partition_wide<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
+        } else {
+            launch::<radix_msd_skewed_partition<W, Plain>, radix_msd_skewed_partition<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
         }
-    )*};
+        Ok(())
+    }
+
+    fn tiles(
+        on: &dyn Launcher,
+        histogram: Global<u32>,
+        n: u32,
+        bits: Bits,
+        besides: Besides,
+        tiles: Global<u32>,
+    ) -> Result {
+        let geometry = Geometry::linear(starts_blocks(bits.first, bits.second), STARTS_THREADS).overlapping();
+        let Besides { starts, second, first, .. } = besides;
+        let args = (histogram, n, bits.first, bits.second, starts, second, first, tiles);
+        on.launch(radix_pieces_starts::<W>::default(), geometry, args)
+    }
+
+    fn prepare(on: &dyn Launcher, run: Run, memory: RunMemory<Self>, besides: Besides) -> Result {
+        on.clear(memory.lists.slice(0, CONTROL_WORDS))?;
+        let geometry = Geometry::linear(starts_blocks(run.bits.first, run.bits.second), STARTS_THREADS);
+        let RunMemory { histogram, starts, cursors, lists, .. } = memory;
+        let numbers = numbers::<W>(&on.device(), run.order, run.bits);
+        let args = (histogram, run.n, starts, cursors, besides.first, besides.tiles, lists, numbers);
+        on.launch(radix_msd_skewed_starts::<W>::default(), geometry, args)
+    }
+
+    fn partition(
+        on: &dyn Launcher,
+        piece: Global<Self>,
+        tiles: Global<u32>,
+        after_copy: bool,
+        bits: Bits,
+        memory: RunMemory<Self>,
+    ) -> Result {
+        let geometry = Geometry::linear(tiles.len() / 4, PARTITION_THREADS).shared(partition_shared(false));
+        let geometry = if after_copy { geometry } else { geometry.overlapping() };
+        let shift = 32 - bits.top();
+        let args = (piece, memory.output, keys::UNSIGNED, shift, bits.second, memory.cursors, 0, tiles);
+        on.launch(radix_msd_skewed_partition::<W, Plain>::default(), geometry, args)
+    }
+
+    fn finish(on: &dyn Launcher, run: Run, memory: RunMemory<Self>) -> Result {
+        let numbers = numbers::<W>(&on.device(), run.order, run.bits);
+        let RunMemory { output, scratch, histogram, starts, lists, .. } = memory;
+        let (first, end) = run.top_buckets;
+        let (first, buckets) = (first << run.bits.second, (end - first) << run.bits.second);
+        let (starts, histogram) = (starts.slice(first, buckets + 1), histogram.slice(first, buckets));
+        <W as skewed::Sort>::finish(on, Arrays { scratch, output }, starts, histogram, lists, numbers)
+    }
 }
-pieces!(u32, u64);
 
 /// The kernel that only pieces need, for the list of kernels that belong to no rung.
 pub const KERNELS: &[&[&str]] = &[<radix_pieces_starts as simt::Instances>::NAMES];

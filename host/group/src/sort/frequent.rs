@@ -14,7 +14,7 @@ use crate::{Exchange, ShardedVec, Total};
 use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs::keys::order_of;
-use rungs_kernels::exchange::frequent::{COUNTERS, Counted, SLOTS, Sift, TABLE, WINDOW};
+use rungs_kernels::exchange::frequent::{COUNTERS, Counted, SLOTS, Sift, Sifts, TABLE, WINDOW};
 use rungs_kernels::keys::UNSIGNED;
 use simt::{Global, Scalar};
 use std::cmp::Reverse;
@@ -170,7 +170,7 @@ impl Known {
 }
 
 /// Counts the frequent keys and collects the rare ones. Returns the counters.
-fn sift<W: Counted>(
+fn sift<W: Sifts>(
     (engine, small): (&Engine, &mut Small),
     (keys, order): (Global<W>, u32),
     by: &Frequent,
@@ -183,7 +183,7 @@ fn sift<W: Counted>(
 }
 
 /// Writes a part of the frequent keys.
-fn fill<W: Counted>(
+fn fill<W: Sifts>(
     (engine, small): (&Engine, &mut Small),
     (known, part): (&Known, Range<u64>),
     order: u32,

@@ -12,7 +12,7 @@ use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs::keys::order_of;
 use rungs::vec::choice::{self, choose};
-use rungs_kernels::exchange::frequent::Counted;
+use rungs_kernels::exchange::frequent::Sifts;
 use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::scan::Elements;

@@ -128,17 +128,19 @@ impl<W> Memory<W> {
     }
 }
 
-/// Launches the instance of a kernel for keys that are unsigned words, or for others.
-macro_rules! launch {
-    ($launcher:ident, $kernel:ident <$word:ty>, $order:expr, $geometry:expr, $args:expr) => {
-        if $order == keys::UNSIGNED {
-            $launcher.launch($kernel::<$word, Plain>::default(), $geometry.overlapping(), $args)?;
-        } else {
-            $launcher.launch($kernel::<$word, Mapped>::default(), $geometry.overlapping(), $args)?;
-        }
-    };
+/// Launches the instance `P` of a kernel for keys that are unsigned words, or `M` for others.
+pub(crate) fn launch<P, M>(on: &dyn Launcher, order: u32, geometry: Geometry, args: P::Args) -> Result
+where
+    P: Kernel + Default,
+    M: Kernel<Args = P::Args> + Default,
+{
+    let geometry = geometry.overlapping();
+    if order == keys::UNSIGNED {
+        on.launch(P::default(), geometry, args)
+    } else {
+        on.launch(M::default(), geometry, args)
+    }
 }
-pub(crate) use launch;
 
 /// Moves keys of one word type to their buckets.
 pub trait Sort: Key {
@@ -158,53 +160,72 @@ pub trait Sort: Key {
     fn partition(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result;
 }
 
-macro_rules! sorts {
-    ($($word:ty),*) => {$(
-        impl Sort for $word {
-            #[rustfmt::skip]
-            fn count(
-                on: &dyn Launcher, keys: Global<Self>, order: u32, top_bits: u32, histogram: Global<u32>,
-                zeroed: Global<u32>,
-            ) -> Result {
-                let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
-                let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
-                if counts_in_bytes(top_bits) {
-                    let args = (keys, order, histogram, zeroed);
-                    launch!(on, radix_msd_skewed_histogram_bytes<$word>, order, geometry, args);
-                } else {
-                    let args = (keys, order, top_bits, histogram, zeroed);
-                    launch!(on, radix_msd_skewed_histogram<$word>, order, geometry, args);
-                }
-                Ok(())
-            }
+/// What a histogram of the top bits takes.
+type HistogramArgs<W> = (Global<W>, u32, u32, Global<u32>, Global<u32>);
 
-            #[rustfmt::skip]
-            fn partition(
-                on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>,
-            ) -> Result {
-                let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
-                let (cursors, tiles) = (memory.part(layout.first), memory.part(layout.tiles));
-                let blocks = plan.n.div_ceil(partition_tile::<$word>(plan.wide));
-                let geometry = Geometry::linear(blocks, partition_threads(plan.wide));
-                let geometry = geometry.shared(partition_shared(plan.wide));
-                let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
-                let Memory { input, output, scratch, .. } = memory;
-                let args = (input, scratch, order, 32 - first_bits, first_bits, cursors, spread_out, all);
-                if plan.wide {
-                    launch!(on, radix_msd_skewed_partition_wide<$word>, order, geometry, args);
-                } else {
-                    launch!(on, radix_msd_skewed_partition<$word>, order, geometry, args);
-                }
-                if second_bits != 0 {
-                    let geometry = Geometry::linear(plan.tile_slots(), PARTITION_THREADS);
-                    let geometry = geometry.shared(partition_shared(false));
-                    let cursors = memory.part(layout.second);
-                    let args = (scratch, output, order, 32 - plan.top_bits(), second_bits, cursors, 0, tiles);
-                    on.launch(radix_msd_skewed_partition::<$word, Plain>::default(), geometry.overlapping(), args)?;
-                }
-                Ok(())
-            }
+/// What a partition takes.
+pub(crate) type PartitionArgs<W> = (Global<W>, Global<W>, u32, u32, u32, Global<u32>, u32, Global<u32>);
+
+impl<W: Key> Sort for W
+where
+    radix_msd_skewed_histogram<W, Plain>: Kernel<Args = HistogramArgs<W>>,
+    radix_msd_skewed_histogram<W, Mapped>: Kernel<Args = HistogramArgs<W>>,
+    radix_msd_skewed_histogram_bytes<W, Plain>: Kernel<Args = (Global<W>, u32, Global<u32>, Global<u32>)>,
+    radix_msd_skewed_histogram_bytes<W, Mapped>: Kernel<Args = (Global<W>, u32, Global<u32>, Global<u32>)>,
+    radix_msd_skewed_partition<W, Plain>: Kernel<Args = PartitionArgs<W>>,
+    radix_msd_skewed_partition<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
+    radix_msd_skewed_partition_wide<W, Plain>: Kernel<Args = PartitionArgs<W>>,
+    radix_msd_skewed_partition_wide<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
+{
+    fn count(
+        on: &dyn Launcher,
+        keys: Global<Self>,
+        order: u32,
+        top_bits: u32,
+        histogram: Global<u32>,
+        zeroed: Global<u32>,
+    ) -> Result {
+        let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
+        let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
+        if counts_in_bytes(top_bits) {
+            let args = (keys, order, histogram, zeroed);
+            launch::<radix_msd_skewed_histogram_bytes<W, Plain>, radix_msd_skewed_histogram_bytes<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
+        } else {
+            let args = (keys, order, top_bits, histogram, zeroed);
+            launch::<radix_msd_skewed_histogram<W, Plain>, radix_msd_skewed_histogram<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
         }
-    )*};
+        Ok(())
+    }
+
+    fn partition(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result {
+        let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
+        let (cursors, tiles) = (memory.part(layout.first), memory.part(layout.tiles));
+        let blocks = plan.n.div_ceil(partition_tile::<W>(plan.wide));
+        let geometry = Geometry::linear(blocks, partition_threads(plan.wide));
+        let geometry = geometry.shared(partition_shared(plan.wide));
+        let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
+        let Memory { input, output, scratch, .. } = memory;
+        let args = (input, scratch, order, 32 - first_bits, first_bits, cursors, spread_out, all);
+        if plan.wide {
+            launch::<radix_msd_skewed_partition_wide<W, Plain>, radix_msd_skewed_partition_wide<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
+        } else {
+            launch::<radix_msd_skewed_partition<W, Plain>, radix_msd_skewed_partition<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
+        }
+        if second_bits != 0 {
+            let geometry = Geometry::linear(plan.tile_slots(), PARTITION_THREADS);
+            let geometry = geometry.shared(partition_shared(false));
+            let cursors = memory.part(layout.second);
+            let args = (scratch, output, order, 32 - plan.top_bits(), second_bits, cursors, 0, tiles);
+            on.launch(radix_msd_skewed_partition::<W, Plain>::default(), geometry.overlapping(), args)?;
+        }
+        Ok(())
+    }
 }
-sorts!(u32, u64);

@@ -9,11 +9,10 @@ use crate::digits::LAST_EPOCH;
 use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::learned::{COUNT_WORDS, MAP_WORDS, learn_parts};
 use crate::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, WIDE, bucket_sort_shared};
-use crate::msd_skewed::launches::{self as msd_skewed, CONTROL_WORDS, Sort as _, list_words};
+use crate::msd_skewed::launches::{self as msd_skewed, CONTROL_WORDS, list_words};
 use crate::msd_skewed::{
     Arrays, GROUPS_THREADS, Limits, Numbers, groups_blocks, groups_shared, radix_msd_skewed_groups, tally_bits,
 };
-use rungs_common::keys;
 use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::*;
 
@@ -163,72 +162,107 @@ pub trait Sort: msd_skewed::Sort {
         Self: Width;
 }
 
-macro_rules! sorts {
-    ($($word:ty),*) => {$(
-        impl Sort for $word {
-            fn sort_many(on: &dyn Launcher, sorter: &Sorter<Self>, Keys { keys, order }: Keys<Self>) -> Result {
-                let &Sorter { many: Many { buckets: top, learning, choice: limits, .. }, plan, .. } = sorter;
-                let buckets::Plan { n, first_bits, second_bits, .. } = top;
-                let (layout, multiprocessors) = (plan.layout(), on.device().multiprocessors);
-                let (scratch, choice) = (sorter.keys.view(), sorter.choice_words.view());
-                let memory = Memory { input: keys, output: keys, scratch, workspace: sorter.workspace.view() };
-                let histogram = memory.part(layout.histogram).slice(0, plan.buckets());
-                let (starts, tiles) = (memory.part(layout.starts), memory.part(layout.tiles));
-                let (first, second) = (memory.part(layout.first), memory.part(layout.second));
-                let learn = memory.part((layout.words, COUNT_WORDS + MAP_WORDS));
-                let (slices, map) = (learn.slice(0, COUNT_WORDS), learn.slice(COUNT_WORDS, MAP_WORDS));
-                let lists = memory.part((layout.words + COUNT_WORDS + MAP_WORDS, sorter.list_words));
-                let none = learn.slice(0, 0);
-                let (passes, counts) = sorter.from_last.as_ref().map_or((none, none), |from_last| {
-                    let words = from_last.passes.view();
-                    (words.slice(0, PASSES_WORDS), words.slice(PASSES_WORDS, PASSES * DIGITS))
-                });
-                let (common_bits, bucket_max) = (top.top_bits(), BUCKET_MAX);
-                let numbers =
-                    Numbers { order, first_bits, second_bits, common_bits, bucket_max, limits: sorter.limits };
+/// What the histogram takes.
+type HistogramArgs<W> = (Global<W>, Numbers, Global<u32>, Global<u32>, Global<u32>, Choice, Learning, Global<u32>);
 
-                let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), COUNT_THREADS);
-                let geometry = geometry.shared(many_histogram_shared(plan.top_bits()));
-                let zeroed = lists.slice(0, CONTROL_WORDS);
-                let args = (keys, numbers, histogram, zeroed, choice, limits.of_sample(n), learning, learn);
-                launch!(on, radix_either_many_histogram<$word>, order, geometry, args);
+/// What the starts take.
+#[rustfmt::skip]
+type StartsArgs = (
+    Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>, Global<u32>, Global<u32>, Numbers, Global<u32>, Choice,
+    Learning, Global<u32>,
+);
 
-                let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
-                let args =
-                    (histogram, n, starts, second, first, tiles, lists, numbers, choice, limits, learning, slices);
-                on.launch(radix_either_many_starts::<$word>::default(), geometry, args)?;
+/// What the first partition takes.
+#[rustfmt::skip]
+type FirstArgs<W> = (
+    Global<W>, Global<W>, Numbers, Global<u32>, Global<u32>, Global<u32>, Global<u32>, Global<u32>, u32,
+);
 
-                let (blocks, counting) = (n.div_ceil(partition_tile::<$word>(false)), count_blocks(multiprocessors));
-                let geometry = Geometry::linear(blocks, THREADS).shared(FIRST_SHARED);
-                let args = (keys, scratch, numbers, first, choice, map, counts, passes, blocks.min(counting));
-                launch!(on, radix_either_many_first<$word>, order, geometry, args);
+/// What the second partition takes.
+#[rustfmt::skip]
+type SecondArgs<W> = (
+    Global<W>, Global<W>, Numbers, Learning, Global<u32>, Global<u32>, Global<u32>, Global<u32>, Global<u32>,
+);
 
-                if second_bits != 0 {
-                    let geometry = Geometry::linear(top.tile_slots(), PARTITION_THREADS).shared(FIRST_SHARED);
-                    let args = (keys, scratch, numbers, learning, second, tiles, choice, map, passes);
-                    launch!(on, radix_either_many_second<$word>, order, geometry, args);
-                }
+/// What the bucket sort takes.
+type BucketArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Global<u32>, Numbers, Global<u32>);
 
-                let geometry = Geometry::linear(top.buckets(), SORT_THREADS);
-                let geometry = geometry.shared(bucket_sort_shared::<$word>(false));
-                let arrays = Arrays { scratch, output: keys };
-                let args = (arrays.of(numbers.array()), keys, starts, histogram, lists, numbers, choice);
-                launch!(on, radix_either_many_bucket_sort<$word>, order, geometry, args);
+impl<W: msd_skewed::Sort> Sort for W
+where
+    radix_either_many_histogram<W, Plain>: Kernel<Args = HistogramArgs<W>>,
+    radix_either_many_histogram<W, Mapped>: Kernel<Args = HistogramArgs<W>>,
+    radix_either_many_starts<W>: Kernel<Args = StartsArgs>,
+    radix_either_many_first<W, Plain>: Kernel<Args = FirstArgs<W>>,
+    radix_either_many_first<W, Mapped>: Kernel<Args = FirstArgs<W>>,
+    radix_either_many_second<W, Plain>: Kernel<Args = SecondArgs<W>>,
+    radix_either_many_second<W, Mapped>: Kernel<Args = SecondArgs<W>>,
+    radix_either_many_bucket_sort<W, Plain>: Kernel<Args = BucketArgs<W>>,
+    radix_either_many_bucket_sort<W, Mapped>: Kernel<Args = BucketArgs<W>>,
+{
+    fn sort_many(on: &dyn Launcher, sorter: &Sorter<Self>, Keys { keys, order }: Keys<Self>) -> Result {
+        let &Sorter { many: Many { buckets: top, learning, choice: limits, .. }, plan, .. } = sorter;
+        let buckets::Plan { n, first_bits, second_bits, .. } = top;
+        let (layout, multiprocessors) = (plan.layout(), on.device().multiprocessors);
+        let (scratch, choice) = (sorter.keys.view(), sorter.choice_words.view());
+        let memory = Memory { input: keys, output: keys, scratch, workspace: sorter.workspace.view() };
+        let histogram = memory.part(layout.histogram).slice(0, plan.buckets());
+        let (starts, tiles) = (memory.part(layout.starts), memory.part(layout.tiles));
+        let (first, second) = (memory.part(layout.first), memory.part(layout.second));
+        let learn = memory.part((layout.words, COUNT_WORDS + MAP_WORDS));
+        let (slices, map) = (learn.slice(0, COUNT_WORDS), learn.slice(COUNT_WORDS, MAP_WORDS));
+        let lists = memory.part((layout.words + COUNT_WORDS + MAP_WORDS, sorter.list_words));
+        let none = learn.slice(0, 0);
+        let (passes, counts) = sorter.from_last.as_ref().map_or((none, none), |from_last| {
+            let words = from_last.passes.view();
+            (words.slice(0, PASSES_WORDS), words.slice(PASSES_WORDS, PASSES * DIGITS))
+        });
+        let (common_bits, bucket_max) = (top.top_bits(), BUCKET_MAX);
+        let numbers = Numbers { order, first_bits, second_bits, common_bits, bucket_max, limits: sorter.limits };
 
-                let Some(FromLast { states, .. }) = &sorter.from_last else {
-                    return Self::sort_lists(on, arrays, lists, numbers);
-                };
-                // Keys of 32 bits, then.
-                let (narrow, other) = (keys.cast::<u32>(), scratch.cast::<u32>());
-                let geometry = Geometry::linear(blocks.min(REST_BLOCKS * multiprocessors), THREADS).shared(REST_SHARED);
-                let args = (narrow, other, lists, numbers, choice, passes, states.view(), sorter.epoch);
-                on.launch(radix_either_rest, geometry.overlapping(), args)?;
+        let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), COUNT_THREADS);
+        let geometry = geometry.shared(many_histogram_shared(plan.top_bits()));
+        let zeroed = lists.slice(0, CONTROL_WORDS);
+        let args = (keys, numbers, histogram, zeroed, choice, limits.of_sample(n), learning, learn);
+        launch::<radix_either_many_histogram<W, Plain>, radix_either_many_histogram<W, Mapped>>(
+            on, order, geometry, args,
+        )?;
 
-                let geometry = Geometry::linear(groups_blocks(n, multiprocessors), GROUPS_THREADS);
-                let geometry = geometry.shared(groups_shared::<u32>()).overlapping();
-                on.launch(radix_msd_skewed_groups::<u32>::default(), geometry, (other, narrow, lists, numbers))
-            }
+        let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
+        let args = (histogram, n, starts, second, first, tiles, lists, numbers, choice, limits, learning, slices);
+        on.launch(radix_either_many_starts::<W>::default(), geometry, args)?;
+
+        let (blocks, counting) = (n.div_ceil(partition_tile::<W>(false)), count_blocks(multiprocessors));
+        let geometry = Geometry::linear(blocks, THREADS).shared(FIRST_SHARED);
+        let args = (keys, scratch, numbers, first, choice, map, counts, passes, blocks.min(counting));
+        launch::<radix_either_many_first<W, Plain>, radix_either_many_first<W, Mapped>>(on, order, geometry, args)?;
+
+        if second_bits != 0 {
+            let geometry = Geometry::linear(top.tile_slots(), PARTITION_THREADS).shared(FIRST_SHARED);
+            let args = (keys, scratch, numbers, learning, second, tiles, choice, map, passes);
+            launch::<radix_either_many_second<W, Plain>, radix_either_many_second<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
         }
-    )*};
+
+        let geometry = Geometry::linear(top.buckets(), SORT_THREADS);
+        let geometry = geometry.shared(bucket_sort_shared::<W>(false));
+        let arrays = Arrays { scratch, output: keys };
+        let args = (arrays.of(numbers.array()), keys, starts, histogram, lists, numbers, choice);
+        launch::<radix_either_many_bucket_sort<W, Plain>, radix_either_many_bucket_sort<W, Mapped>>(
+            on, order, geometry, args,
+        )?;
+
+        let Some(FromLast { states, .. }) = &sorter.from_last else {
+            return Self::sort_lists(on, arrays, lists, numbers);
+        };
+        // Keys of 32 bits, then.
+        let (narrow, other) = (keys.cast::<u32>(), scratch.cast::<u32>());
+        let geometry = Geometry::linear(blocks.min(REST_BLOCKS * multiprocessors), THREADS).shared(REST_SHARED);
+        let args = (narrow, other, lists, numbers, choice, passes, states.view(), sorter.epoch);
+        on.launch(radix_either_rest, geometry.overlapping(), args)?;
+
+        let geometry = Geometry::linear(groups_blocks(n, multiprocessors), GROUPS_THREADS);
+        let geometry = geometry.shared(groups_shared::<u32>()).overlapping();
+        on.launch(radix_msd_skewed_groups::<u32>::default(), geometry, (other, narrow, lists, numbers))
+    }
 }
-sorts!(u32, u64);

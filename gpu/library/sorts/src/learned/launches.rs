@@ -8,10 +8,10 @@ use crate::buckets::{
 };
 use crate::either::ONE_BLOCK;
 use crate::either::one_block::one_block;
+use crate::either::radix_either_one_block;
 use crate::msd::{Key, MIN_TOP_BITS, Mapped, Plain, WIDE};
-use crate::msd_skewed::launches::{self as msd_skewed, CONTROL_WORDS, Sort as _, list_words};
+use crate::msd_skewed::launches::{self as msd_skewed, CONTROL_WORDS, StartsArgs, list_words};
 use crate::msd_skewed::{Arrays as Two, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
-use rungs_common::keys;
 use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::{self, *};
 use simt::Global;
@@ -183,65 +183,79 @@ pub trait Sort: msd_skewed::Sort {
     fn sort_learned(on: &dyn Launcher, plan: &Plan, order: u32, memory: Arrays<Self>) -> Result;
 }
 
-macro_rules! sorts {
-    ($($word:ty),*) => {$(
-        impl Sort for $word {
-            fn sort_one(on: &dyn Launcher, keys: Keys<Self>) -> Result {
-                one_block(on, keys)
-            }
+/// What a partition takes.
+type PartitionArgs<W> = (Global<W>, Global<W>, u32, Global<u32>, Part, Global<u32>, Global<u32>);
 
-            fn sort_learned(on: &dyn Launcher, plan: &Plan, order: u32, memory: Arrays<Self>) -> Result {
-                let buckets::Plan { n, first_bits, second_bits, wide, .. } = plan.buckets;
-                let (layout, bits) = (plan.buckets.layout(), plan.buckets.top_bits());
-                let counts = memory.part((layout.words, COUNT_WORDS));
-                let map = memory.part((layout.words + COUNT_WORDS, MAP_WORDS));
-                let lists = memory.part((layout.words + COUNT_WORDS + MAP_WORDS, plan.list_words));
-                let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
-                let (first, second) = (memory.part(layout.first), memory.part(layout.second));
-                let tiles = memory.part(layout.tiles);
-                let Arrays { input, output, scratch, .. } = memory;
-                // The keys of a bucket may differ in any bit.
-                let (common_bits, bucket_max, limits) = (0, LEARNED_MAX, plan.limits);
-                let numbers = Numbers { order, first_bits, second_bits, common_bits, bucket_max, limits };
+impl<W: Width + msd_skewed::Sort> Sort for W
+where
+    radix_either_one_block<W>: Kernel<Args = (Global<W>, u32)>,
+    radix_learned_map<W, Plain>: Kernel<Args = (Global<W>, u32, Global<u32>, Global<u32>)>,
+    radix_learned_map<W, Mapped>: Kernel<Args = (Global<W>, u32, Global<u32>, Global<u32>)>,
+    radix_learned_histogram<W, Plain>: Kernel<Args = (Global<W>, u32, u32, Global<u32>, Global<u32>, Global<u32>)>,
+    radix_learned_histogram<W, Mapped>: Kernel<Args = (Global<W>, u32, u32, Global<u32>, Global<u32>, Global<u32>)>,
+    radix_msd_skewed_starts<W>: Kernel<Args = StartsArgs>,
+    radix_learned_partition<W, Plain>: Kernel<Args = PartitionArgs<W>>,
+    radix_learned_partition<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
+    radix_learned_partition_wide<W, Plain>: Kernel<Args = PartitionArgs<W>>,
+    radix_learned_partition_wide<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
+    radix_learned_bucket_sort<W, Plain>: Kernel<Args = (Global<W>, Global<W>, u32, Global<u32>, Global<u32>)>,
+    radix_learned_bucket_sort<W, Mapped>: Kernel<Args = (Global<W>, Global<W>, u32, Global<u32>, Global<u32>)>,
+{
+    fn sort_one(on: &dyn Launcher, keys: Keys<Self>) -> Result {
+        one_block(on, keys)
+    }
 
-                let geometry = Geometry::linear(learn_blocks(n), LEARN_THREADS);
-                let args = (input, order, counts, map);
-                launch!(on, radix_learned_map<$word>, order, geometry, args);
+    fn sort_learned(on: &dyn Launcher, plan: &Plan, order: u32, memory: Arrays<Self>) -> Result {
+        let buckets::Plan { n, first_bits, second_bits, wide, .. } = plan.buckets;
+        let (layout, bits) = (plan.buckets.layout(), plan.buckets.top_bits());
+        let counts = memory.part((layout.words, COUNT_WORDS));
+        let map = memory.part((layout.words + COUNT_WORDS, MAP_WORDS));
+        let lists = memory.part((layout.words + COUNT_WORDS + MAP_WORDS, plan.list_words));
+        let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
+        let (first, second) = (memory.part(layout.first), memory.part(layout.second));
+        let tiles = memory.part(layout.tiles);
+        let Arrays { input, output, scratch, .. } = memory;
+        // The keys of a bucket may differ in any bit.
+        let (common_bits, bucket_max, limits) = (0, LEARNED_MAX, plan.limits);
+        let numbers = Numbers { order, first_bits, second_bits, common_bits, bucket_max, limits };
 
-                let blocks = histogram_blocks(n, on.device().multiprocessors);
-                let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(learned_histogram_shared(bits));
-                let args = (input, order, bits, map, histogram, lists.slice(0, CONTROL_WORDS));
-                launch!(on, radix_learned_histogram<$word>, order, geometry, args);
+        let geometry = Geometry::linear(learn_blocks(n), LEARN_THREADS);
+        let args = (input, order, counts, map);
+        launch::<radix_learned_map<W, Plain>, radix_learned_map<W, Mapped>>(on, order, geometry, args)?;
 
-                let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
-                let args = (histogram, n, starts, second, first, tiles, lists, numbers);
-                on.launch(radix_msd_skewed_starts::<$word>::default(), geometry, args)?;
+        let blocks = histogram_blocks(n, on.device().multiprocessors);
+        let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(learned_histogram_shared(bits));
+        let args = (input, order, bits, map, histogram, lists.slice(0, CONTROL_WORDS));
+        launch::<radix_learned_histogram<W, Plain>, radix_learned_histogram<W, Mapped>>(on, order, geometry, args)?;
 
-                let geometry = Geometry::linear(n.div_ceil(partition_tile::<$word>(wide)), partition_threads(wide));
-                let geometry = geometry.shared(learned_partition_shared(wide));
-                let part = Part { until: first_bits, bits: first_bits, spread_out: (second_bits != 0) as u32 };
-                let args = (input, scratch, order, map, part, first, tiles.slice(0, 0));
-                if wide {
-                    launch!(on, radix_learned_partition_wide<$word>, order, geometry, args);
-                } else {
-                    launch!(on, radix_learned_partition<$word>, order, geometry, args);
-                }
-                if second_bits != 0 {
-                    let geometry = Geometry::linear(plan.buckets.tile_slots(), PARTITION_THREADS);
-                    let geometry = geometry.shared(learned_partition_shared(false)).overlapping();
-                    let part = Part { until: bits, bits: second_bits, spread_out: 0 };
-                    let args = (scratch, output, order, map, part, second, tiles);
-                    on.launch(radix_learned_partition::<$word, Plain>::default(), geometry, args)?;
-                }
+        let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
+        let args = (histogram, n, starts, second, first, tiles, lists, numbers);
+        on.launch(radix_msd_skewed_starts::<W>::default(), geometry, args)?;
 
-                let arrays = Two { scratch, output };
-                let geometry = Geometry::linear(plan.buckets.buckets(), BUCKET_THREADS);
-                let geometry = geometry.shared(learned_bucket_shared::<$word>());
-                let args = (arrays.of(numbers.array()), output, order, starts, histogram);
-                launch!(on, radix_learned_bucket_sort<$word>, order, geometry, args);
-                Self::sort_lists(on, arrays, lists, numbers)
-            }
+        let geometry = Geometry::linear(n.div_ceil(partition_tile::<W>(wide)), partition_threads(wide));
+        let geometry = geometry.shared(learned_partition_shared(wide));
+        let part = Part { until: first_bits, bits: first_bits, spread_out: (second_bits != 0) as u32 };
+        let args = (input, scratch, order, map, part, first, tiles.slice(0, 0));
+        if wide {
+            launch::<radix_learned_partition_wide<W, Plain>, radix_learned_partition_wide<W, Mapped>>(
+                on, order, geometry, args,
+            )?;
+        } else {
+            launch::<radix_learned_partition<W, Plain>, radix_learned_partition<W, Mapped>>(on, order, geometry, args)?;
         }
-    )*};
+        if second_bits != 0 {
+            let geometry = Geometry::linear(plan.buckets.tile_slots(), PARTITION_THREADS);
+            let geometry = geometry.shared(learned_partition_shared(false)).overlapping();
+            let part = Part { until: bits, bits: second_bits, spread_out: 0 };
+            let args = (scratch, output, order, map, part, second, tiles);
+            on.launch(radix_learned_partition::<W, Plain>::default(), geometry, args)?;
+        }
+
+        let arrays = Two { scratch, output };
+        let geometry = Geometry::linear(plan.buckets.buckets(), BUCKET_THREADS);
+        let geometry = geometry.shared(learned_bucket_shared::<W>());
+        let args = (arrays.of(numbers.array()), output, order, starts, histogram);
+        launch::<radix_learned_bucket_sort<W, Plain>, radix_learned_bucket_sort<W, Mapped>>(on, order, geometry, args)?;
+        Self::sort_lists(on, arrays, lists, numbers)
+    }
 }
-sorts!(u32, u64);

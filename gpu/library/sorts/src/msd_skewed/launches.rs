@@ -11,7 +11,6 @@ use crate::msd::{
     BUCKET_MEAN, BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, bucket_max, bucket_sort_shared,
     bucket_sort_threads, takes_large,
 };
-use rungs_common::keys;
 use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::{self, *};
 
@@ -133,75 +132,101 @@ pub trait Sort: buckets::Sort {
     fn sort_lists(on: &dyn Launcher, arrays: Arrays<Self>, lists: Global<u32>, numbers: Numbers) -> Result;
 }
 
-macro_rules! sorts {
-    ($($word:ty),*) => {$(
-        impl Sort for $word {
-            #[rustfmt::skip]
-            fn sort_skewed(
-                on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>,
-            ) -> Result {
-                let buckets::Plan { n, first_bits, second_bits, .. } = plan.buckets;
-                if n == 0 {
-                    return Ok(());
-                }
-                let (layout, bucket_max) = (plan.buckets.layout(), bucket_max(plan.large));
-                let common_bits = first_bits + second_bits;
-                let limits = plan.limits;
-                let numbers = Numbers { order, first_bits, second_bits, common_bits, bucket_max, limits };
-                let lists = memory.part((layout.words, plan.list_words));
-                let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
-                let (first, second, tiles) =
-                    (memory.part(layout.first), memory.part(layout.second), memory.part(layout.tiles));
-                let Memory { input, output, scratch, .. } = memory;
+/// What the starts take.
+#[rustfmt::skip]
+pub(crate) type StartsArgs = (
+    Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>, Global<u32>, Global<u32>, Numbers,
+);
 
-                let zeroed = lists.slice(0, CONTROL_WORDS);
-                <Self as buckets::Sort>::count(on, input, order, plan.buckets.top_bits(), histogram, zeroed)?;
+/// What the bucket sorts take.
+type BucketArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Global<u32>, Numbers);
 
-                let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
-                let args = (histogram, n, starts, second, first, tiles, lists, numbers);
-                on.launch(radix_msd_skewed_starts::<$word>::default(), geometry, args)?;
+/// What the kernels behind the bucket sort take.
+type ListArgs<W> = (Global<W>, Global<W>, Global<u32>, Numbers);
 
-                <Self as buckets::Sort>::partition(on, &plan.buckets, order, memory)?;
-
-                let histogram = histogram.slice(0, plan.buckets.buckets());
-                Self::finish(on, Arrays { scratch, output }, starts, histogram, lists, numbers)
-            }
-
-            #[rustfmt::skip]
-            fn finish(
-                on: &dyn Launcher, arrays: Arrays<Self>, starts: Global<u32>, histogram: Global<u32>,
-                lists: Global<u32>, numbers: Numbers,
-            ) -> Result {
-                let output = arrays.output;
-                let large = numbers.takes_large();
-                let geometry = Geometry::linear(histogram.len(), bucket_sort_threads(large));
-                let geometry = geometry.shared(bucket_sort_shared::<$word>(large));
-                let args = (arrays.of(numbers.array()), output, starts, histogram, lists, numbers);
-                if large {
-                    launch!(on, radix_msd_skewed_bucket_sort_large<$word>, numbers.order, geometry, args);
-                } else {
-                    launch!(on, radix_msd_skewed_bucket_sort<$word>, numbers.order, geometry, args);
-                }
-                Self::sort_lists(on, arrays, lists, numbers)
-            }
-
-            fn sort_lists(on: &dyn Launcher, arrays: Arrays<Self>, lists: Global<u32>, numbers: Numbers) -> Result {
-                let Arrays { scratch, output } = arrays;
-                let (n, multiprocessors) = (output.len(), on.device().multiprocessors);
-                let args = (scratch, output, lists, numbers);
-                let blocks = split_blocks(n, partition_tile::<$word>(false), multiprocessors);
-                let geometry = Geometry::linear(blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
-                on.launch(radix_msd_skewed_split::<$word>::default(), geometry, args)?;
-                if numbers.limits.tally_bits != 0 {
-                    let geometry = Geometry::linear(tally_blocks(n, multiprocessors), TALLY_THREADS);
-                    let geometry = geometry.shared(tally_shared(numbers.limits.tally_bits)).overlapping();
-                    on.launch(radix_msd_skewed_tally::<$word>::default(), geometry, args)?;
-                }
-                let geometry = Geometry::linear(groups_blocks(n, multiprocessors), GROUPS_THREADS);
-                let geometry = geometry.shared(groups_shared::<$word>()).overlapping();
-                on.launch(radix_msd_skewed_groups::<$word>::default(), geometry, args)
-            }
+impl<W: buckets::Sort> Sort for W
+where
+    radix_msd_skewed_starts<W>: Kernel<Args = StartsArgs>,
+    radix_msd_skewed_bucket_sort<W, Plain>: Kernel<Args = BucketArgs<W>>,
+    radix_msd_skewed_bucket_sort<W, Mapped>: Kernel<Args = BucketArgs<W>>,
+    radix_msd_skewed_bucket_sort_large<W, Plain>: Kernel<Args = BucketArgs<W>>,
+    radix_msd_skewed_bucket_sort_large<W, Mapped>: Kernel<Args = BucketArgs<W>>,
+    radix_msd_skewed_split<W>: Kernel<Args = ListArgs<W>>,
+    radix_msd_skewed_tally<W>: Kernel<Args = ListArgs<W>>,
+    radix_msd_skewed_groups<W>: Kernel<Args = ListArgs<W>>,
+{
+    fn sort_skewed(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result {
+        let buckets::Plan { n, first_bits, second_bits, .. } = plan.buckets;
+        if n == 0 {
+            return Ok(());
         }
-    )*};
+        let (layout, bucket_max) = (plan.buckets.layout(), bucket_max(plan.large));
+        let common_bits = first_bits + second_bits;
+        let limits = plan.limits;
+        let numbers = Numbers { order, first_bits, second_bits, common_bits, bucket_max, limits };
+        let lists = memory.part((layout.words, plan.list_words));
+        let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
+        let (first, second, tiles) = (memory.part(layout.first), memory.part(layout.second), memory.part(layout.tiles));
+        let Memory { input, output, scratch, .. } = memory;
+
+        let zeroed = lists.slice(0, CONTROL_WORDS);
+        <W as buckets::Sort>::count(on, input, order, plan.buckets.top_bits(), histogram, zeroed)?;
+
+        let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
+        let args = (histogram, n, starts, second, first, tiles, lists, numbers);
+        on.launch(radix_msd_skewed_starts::<W>::default(), geometry, args)?;
+
+        <W as buckets::Sort>::partition(on, &plan.buckets, order, memory)?;
+
+        let histogram = histogram.slice(0, plan.buckets.buckets());
+        Self::finish(on, Arrays { scratch, output }, starts, histogram, lists, numbers)
+    }
+
+    fn finish(
+        on: &dyn Launcher,
+        arrays: Arrays<Self>,
+        starts: Global<u32>,
+        histogram: Global<u32>,
+        lists: Global<u32>,
+        numbers: Numbers,
+    ) -> Result {
+        let output = arrays.output;
+        let large = numbers.takes_large();
+        let geometry = Geometry::linear(histogram.len(), bucket_sort_threads(large));
+        let geometry = geometry.shared(bucket_sort_shared::<W>(large));
+        let args = (arrays.of(numbers.array()), output, starts, histogram, lists, numbers);
+        if large {
+            launch::<radix_msd_skewed_bucket_sort_large<W, Plain>, radix_msd_skewed_bucket_sort_large<W, Mapped>>(
+                on,
+                numbers.order,
+                geometry,
+                args,
+            )?;
+        } else {
+            launch::<radix_msd_skewed_bucket_sort<W, Plain>, radix_msd_skewed_bucket_sort<W, Mapped>>(
+                on,
+                numbers.order,
+                geometry,
+                args,
+            )?;
+        }
+        Self::sort_lists(on, arrays, lists, numbers)
+    }
+
+    fn sort_lists(on: &dyn Launcher, arrays: Arrays<Self>, lists: Global<u32>, numbers: Numbers) -> Result {
+        let Arrays { scratch, output } = arrays;
+        let (n, multiprocessors) = (output.len(), on.device().multiprocessors);
+        let args = (scratch, output, lists, numbers);
+        let blocks = split_blocks(n, partition_tile::<W>(false), multiprocessors);
+        let geometry = Geometry::linear(blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
+        on.launch(radix_msd_skewed_split::<W>::default(), geometry, args)?;
+        if numbers.limits.tally_bits != 0 {
+            let geometry = Geometry::linear(tally_blocks(n, multiprocessors), TALLY_THREADS);
+            let geometry = geometry.shared(tally_shared(numbers.limits.tally_bits)).overlapping();
+            on.launch(radix_msd_skewed_tally::<W>::default(), geometry, args)?;
+        }
+        let geometry = Geometry::linear(groups_blocks(n, multiprocessors), GROUPS_THREADS);
+        let geometry = geometry.shared(groups_shared::<W>()).overlapping();
+        on.launch(radix_msd_skewed_groups::<W>::default(), geometry, args)
+    }
 }
-sorts!(u32, u64);
