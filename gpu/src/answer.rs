@@ -1,22 +1,18 @@
 //! A reader's own rung, which competes with one of a ladder.
 
-use rungs_common::ladder::Runs;
-use rungs_common::ladder::histogram::Counts;
-use rungs_common::ladder::reduce::Reduces;
-use rungs_common::ladder::scan::Scans;
-use rungs_common::ladder::sort::Keys;
+use rungs_common::ladder::{Runs, histogram, reduce, scan, sort};
 
 /// Launches of one kind, for elements of one type: what a reader writes is no rung for everything.
 #[derive(Clone, Copy)]
 pub enum Answer {
     /// Sorts words.
-    Sort(&'static dyn Runs<Keys<u32>>),
+    Sort(&'static dyn Runs<sort::Keys<u32>>),
     /// Adds up words, modulo 2³².
-    Reduce(&'static dyn Reduces<u32>),
+    Reduce(&'static dyn Runs<reduce::Elements<u32>>),
     /// Running sums of words, modulo 2³².
-    Scan(&'static dyn Scans<u32>),
-    /// Counts bytes.
-    Histogram(&'static dyn Counts<u8>),
+    Scan(&'static dyn Runs<scan::Elements<u32>>),
+    /// Counts bytes, with scratch memory for a number of bins.
+    Histogram(&'static dyn Runs<histogram::Keys<u8>>),
 }
 
 impl Answer {

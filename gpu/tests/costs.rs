@@ -1207,8 +1207,8 @@ fn sums_of_cubes() {
         let mut times = vec![0u64; (plan.blocks * TIMES) as usize];
         let args = cubes::Values { values: view(&mut values), sums: view(&mut sums), times: view(&mut times) };
         let mut cost = cost(|on| {
-            let mut sequence = rung.adder(on).unwrap();
-            move |on: &dyn Launcher| sequence.run(on, (args, plan))
+            let mut sequence = rung.adder(on, plan).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
         });
         assert_eq!(cost.launches.len(), 1);
         let launch = cost.launches.remove(0);

@@ -282,15 +282,15 @@ where
 fn adds_cubes(entry: &'static Entry<cubes::Cubes>) -> Case {
     let name = entry.rung.name;
     Case::new(&entry.rung, "words", MANY, move |on, n| {
-        let (mut sequence, mut run) = (entry.adder(on)?, 0);
         let plan = entry.run.plan(&Options::default(), on.device());
+        let (mut sequence, mut run) = (entry.adder(on, plan)?, 0);
         Ok(Box::new(move |on| {
             run += 1;
             let mut values = Buffer::new(&words::<u32>(n, run), 0);
             let mut sums = Buffer::<u64>::poisoned(plan.sums as usize, 0);
             let mut times = Buffer::<u64>::poisoned((plan.blocks * rungs_kernels::cubes::clocks::TIMES) as usize, 0);
             let args = cubes::Values { values: values.view(), sums: sums.view(), times: times.view() };
-            sequence.run(on, (args, plan))?;
+            sequence.run(on, args)?;
             let add = |sum: u64, part: u64| sum.wrapping_add(part);
             let want = values.slice().iter().map(|&v| (v as u64).wrapping_pow(3)).fold(0, add);
             assert_eq!(sums.slice().iter().copied().fold(0, add), want, "{name}, n = {n}, run {run}");

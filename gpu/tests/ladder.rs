@@ -242,9 +242,9 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let times = plan.blocks * rungs_kernels::cubes::clocks::TIMES;
         let with =
             |sums, times| cubes::Values { values: words, sums: longs.slice(0, sums), times: longs.slice(0, times) };
-        let sums = other_than(plan.sums).map(|m| ((with(m, times), plan), [m, plan.sums]));
-        let times = other_than(times).map(|m| ((with(plan.sums, m), plan), [m, times]));
-        check_refuses(entry.rung.name, entry.adder(&on), &on, sums.into_iter().chain(times).collect());
+        let sums = other_than(plan.sums).map(|m| (with(m, times), [m, plan.sums]));
+        let times = other_than(times).map(|m| (with(plan.sums, m), [m, times]));
+        check_refuses(entry.rung.name, entry.adder(&on, plan), &on, sums.into_iter().chain(times).collect());
     }
     let floats = words.cast::<f32>();
     for entry in rungs_kernels::saxpy::LADDER.rungs {

@@ -228,3 +228,60 @@ impl<T: Scalar> Scratch<T> {
         unsafe { Global::of_live(&self.mark, self.memory.address().cast(), self.len) }
     }
 }
+
+/// Launches for arguments of one kind, with their scratch memory, ready to be run again and again on one machine.
+pub type Sequence<A> = Box<dyn Ready<A>>;
+
+/// Launches with their scratch memory.
+pub trait Ready<A> {
+    /// Enqueues all launches, on the machine that the scratch memory is of.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] for views of other lengths, and for arguments that the launches do not take;
+    /// [`Failed::Machine`] if a launch fails or, after a run that failed, an allocation.
+    fn run(&mut self, on: &dyn Launcher, args: A) -> Result;
+}
+
+/// Arguments of launches that are made for a number of elements.
+pub trait Lengths {
+    /// Refuses views of other lengths.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`], with both lengths.
+    fn check(&self, n: u32) -> Result;
+}
+
+/// Launches for arguments of `n` elements: `scratch` takes their memory, here and after a run that failed, and `run`
+/// enqueues them and allocates nothing.
+///
+/// # Errors
+/// Those of `scratch`.
+pub fn ready<A: Lengths + 'static, M: 'static>(
+    on: &dyn Launcher,
+    n: u32,
+    scratch: impl Fn(&dyn Launcher) -> Result<M> + 'static,
+    run: fn(&dyn Launcher, A, &mut M) -> Result,
+) -> Result<Sequence<A>> {
+    Ok(Box::new(Prepared { n, memory: Some(scratch(on)?), scratch: Box::new(scratch), run }))
+}
+
+/// Launches for `n` elements, with scratch memory `M`.
+///
+/// Many leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is freed and
+/// the next run takes fresh memory.
+struct Prepared<A, M> {
+    n: u32,
+    scratch: Box<dyn Fn(&dyn Launcher) -> Result<M>>,
+    memory: Option<M>,
+    run: fn(&dyn Launcher, A, &mut M) -> Result,
+}
+
+impl<A: Lengths, M> Ready<A> for Prepared<A, M> {
+    fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
+        args.check(self.n)?;
+        let mut memory = self.memory.take().map_or_else(|| (self.scratch)(on), Ok)?;
+        (self.run)(on, args, &mut memory)?;
+        self.memory = Some(memory);
+        Ok(())
+    }
+}

@@ -14,7 +14,7 @@ fn check(rung: &'static Entry<Cubes>, shapes: &[(Option<u32>, Option<u32>)]) {
     for &(blocks, threads) in shapes {
         let plan = rung.run.plan(&Options { blocks, threads, ..Options::default() }, on.device());
         assert!(blocks.is_none_or(|blocks| blocks == plan.blocks) && threads.is_none_or(|t| t == plan.threads));
-        let mut sequence = rung.adder(&on).unwrap();
+        let mut sequence = rung.adder(&on, plan).unwrap();
         for n in [0, 1, 2, 31, 32, 33, 255, 256, 257, 1021, 8191, 8192, 8193, 70_001] {
             for digits in [true, false] {
                 let values: Vec<u32> =
@@ -25,7 +25,7 @@ fn check(rung: &'static Entry<Cubes>, shapes: &[(Option<u32>, Option<u32>)]) {
                 let mut sums = Buffer::<u64>::poisoned(plan.sums as usize, 1);
                 let mut times = Buffer::<u64>::poisoned((plan.blocks * TIMES) as usize, 1);
                 let args = Values { values: values.view(), sums: sums.view(), times: times.view() };
-                sequence.run(&on, (args, plan)).unwrap();
+                sequence.run(&on, args).unwrap();
                 let got = sums.slice().iter().fold(0u64, |sum, &part| sum.wrapping_add(part));
                 assert_eq!(got, want, "{what}");
                 let poison = Buffer::<u64>::poisoned(1, 0).slice()[0];

@@ -60,17 +60,21 @@ pub mod launches {
 
     struct GlobalAtomics;
 
-    impl<K: Key> Counts<K> for GlobalAtomics
+    impl<K: Key> Serves<Keys<K>> for GlobalAtomics
     where
         histogram_global_atomics<K>: Kernel<Args = (Global<K>, Global<u32>)>,
     {
-        fn launches(&self, on: &dyn Launcher, _: u32) -> Result<Launches<Keys<K>>> {
-            let sms = on.device().multiprocessors;
-            Ok(Box::new(move |on, Keys { keys, counts }| {
-                on.clear(counts)?;
-                let geometry = Geometry::linear(grid(keys.len(), sms), BLOCK);
-                on.launch(histogram_global_atomics::<K>::default(), geometry, (keys, counts))
-            }))
+        type Memory = ();
+
+        fn scratch(&self, _: &dyn Launcher, _: u32) -> Result {
+            Ok(())
+        }
+
+        fn run(on: &dyn Launcher, Keys { keys, counts }: Keys<K>, (): &mut ()) -> Result {
+            on.clear(counts)?;
+            let blocks = grid(keys.len(), on.device().multiprocessors);
+            let geometry = Geometry::linear(blocks, BLOCK);
+            on.launch(histogram_global_atomics::<K>::default(), geometry, (keys, counts))
         }
     }
 }

@@ -86,17 +86,21 @@ pub mod launches {
 
     struct SharedAtomics;
 
-    impl<K: Key> Counts<K> for SharedAtomics
+    impl<K: Key> Serves<Keys<K>> for SharedAtomics
     where
         histogram_shared_atomics<K>: Kernel<Args = (Global<K>, Global<u32>)>,
     {
-        fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
-            let sms = on.device().multiprocessors;
-            Ok(Box::new(move |on, Keys { keys, counts }| {
-                on.clear(counts)?;
-                let geometry = Geometry::linear(grid(keys.len(), sms), BLOCK).shared(shared_bytes(bins));
-                on.launch(histogram_shared_atomics::<K>::default(), geometry, (keys, counts))
-            }))
+        type Memory = ();
+
+        fn scratch(&self, _: &dyn Launcher, _: u32) -> Result {
+            Ok(())
+        }
+
+        fn run(on: &dyn Launcher, Keys { keys, counts }: Keys<K>, (): &mut ()) -> Result {
+            on.clear(counts)?;
+            let blocks = grid(keys.len(), on.device().multiprocessors);
+            let geometry = Geometry::linear(blocks, BLOCK).shared(shared_bytes(counts.len()));
+            on.launch(histogram_shared_atomics::<K>::default(), geometry, (keys, counts))
         }
     }
 }

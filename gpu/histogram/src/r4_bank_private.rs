@@ -239,20 +239,24 @@ pub mod launches {
 
     struct BankPrivate;
 
-    impl<K: Key> Counts<K> for BankPrivate
+    impl<K: Key> Serves<Keys<K>> for BankPrivate
     where
         histogram_bank_private<K>: Kernel<Args = (Global<K>, Global<u32>, Global<u32>, Global<u32>)>,
     {
-        fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
-            let sms = on.device().multiprocessors;
+        /// The sums of the blocks' tables, and the ticket.
+        type Memory = [Scratch<u32>; 2];
+
+        fn scratch(&self, on: &dyn Launcher, bins: u32) -> Result<Self::Memory> {
             // Cleared once: every launch leaves both zero.
-            let (totals, ticket) = (on.zeros(bins)?, on.zeros(1)?);
-            Ok(Box::new(move |on, Keys { keys, counts }| {
-                let blocks = blocks::<K>(keys.len(), bins, sms);
-                let geometry = Geometry::linear(blocks, BLOCK).shared(shared_bytes::<K>(bins)).overlapping();
-                let args = (keys, counts, totals.view(), ticket.view());
-                on.launch(histogram_bank_private::<K>::default(), geometry, args)
-            }))
+            Ok([on.zeros(bins)?, on.zeros(1)?])
+        }
+
+        fn run(on: &dyn Launcher, keys: Keys<K>, [totals, ticket]: &mut Self::Memory) -> Result {
+            let Keys { keys, counts } = keys;
+            let blocks = blocks::<K>(keys.len(), counts.len(), on.device().multiprocessors);
+            let geometry = Geometry::linear(blocks, BLOCK).shared(shared_bytes::<K>(counts.len())).overlapping();
+            let args = (keys, counts, totals.view(), ticket.view());
+            on.launch(histogram_bank_private::<K>::default(), geometry, args)
         }
     }
 }

@@ -143,7 +143,7 @@ pub mod launches {
         // The last round writes to the keys' own array.
         let (mut from, mut to) =
             if rounds.len().is_multiple_of(2) { (keys, spare.view()) } else { (spare.view(), keys) };
-        W::sort_runs(on, keys, from, *run, order, if rounds.is_empty() { order } else { UNSIGNED })?;
+        sort_runs(on, *run, (keys, from, order, if rounds.is_empty() { order } else { UNSIGNED }))?;
         for (number, &round) in rounds.iter().enumerate() {
             let decode = if number + 1 == rounds.len() { order } else { UNSIGNED };
             let geometry = Geometry::linear(round.runs(keys.len()) * round.chunks, BLOCK).overlapping();
@@ -155,49 +155,47 @@ pub mod launches {
 
     /// A width of keys whose runs can be sorted.
     pub trait RunWidth: Width {
-        /// Sorts runs of `run` keys of `keys` into `runs`.
-        ///
-        /// # Errors
-        /// Those of the launch.
-        fn sort_runs(
-            on: &dyn Launcher,
-            keys: Global<Self>,
-            runs: Global<Self>,
-            run: u32,
-            encode: u32,
-            decode: u32,
-        ) -> Result;
+        /// Long runs, of which a block holds one.
+        type Large: Size;
+        /// Short runs, for few keys.
+        type Small: Size;
+        /// The kernel that sorts long runs.
+        type SortLarge: Kernel<Args = RunArgs<Self>> + Default;
+        /// The kernel that sorts short runs.
+        type SortSmall: Kernel<Args = RunArgs<Self>> + Default;
     }
 
-    macro_rules! run_widths {
-        ($($W:ty: $Large:ty, $Small:ty;)*) => {$(
-            impl RunWidth for $W {
-                fn sort_runs(
-                    on: &dyn Launcher,
-                    keys: Global<Self>,
-                    runs: Global<Self>,
-                    run: u32,
-                    encode: u32,
-                    decode: u32,
-                ) -> Result {
-                    fn geometry<N: Size>(n: u32) -> Geometry {
-                        let shared = runs::padded(1 << N::BITS) * size_of::<$W>() as u32;
-                        Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>()).shared(shared).overlapping()
-                    }
-                    let args = (keys, runs, encode, decode);
-                    if run == 1 << <$Large>::BITS {
-                        let kernel = odd_even_merge_split_sort::<$W, $Large>::default();
-                        on.launch(kernel, geometry::<$Large>(keys.len()), args)
-                    } else {
-                        let kernel = odd_even_merge_split_sort::<$W, $Small>::default();
-                        on.launch(kernel, geometry::<$Small>(keys.len()), args)
-                    }
-                }
-            }
-        )*};
+    impl RunWidth for u32 {
+        type Large = Run<15>;
+        type Small = Run<14>;
+        type SortLarge = odd_even_merge_split_sort<u32, Run<15>>;
+        type SortSmall = odd_even_merge_split_sort<u32, Run<14>>;
     }
-    run_widths! {
-        u32: Run<15>, Run<14>;
-        u64: Run<14>, Run<13>;
+
+    impl RunWidth for u64 {
+        type Large = Run<14>;
+        type Small = Run<13>;
+        type SortLarge = odd_even_merge_split_sort<u64, Run<14>>;
+        type SortSmall = odd_even_merge_split_sort<u64, Run<13>>;
+    }
+
+    /// What the sort of runs takes: keys, runs, the keys' order before and after.
+    pub type RunArgs<W> = (Global<W>, Global<W>, u32, u32);
+
+    /// Sorts runs of `run` keys.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    pub fn sort_runs<W: RunWidth>(on: &dyn Launcher, run: u32, args: RunArgs<W>) -> Result {
+        fn geometry<W, N: Size>(n: u32) -> Geometry {
+            let shared = runs::padded(1 << N::BITS) * size_of::<W>() as u32;
+            Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>()).shared(shared).overlapping()
+        }
+        let n = args.0.len();
+        if run == 1 << W::Large::BITS {
+            on.launch(W::SortLarge::default(), geometry::<W, W::Large>(n), args)
+        } else {
+            on.launch(W::SortSmall::default(), geometry::<W, W::Small>(n), args)
+        }
     }
 }

@@ -158,7 +158,7 @@ pub mod launches {
     //! What the host launches: runs sorted, then all rounds at once, among three arrays.
 
     use super::*;
-    use crate::r2_merge_split::launches::RunWidth;
+    use crate::r2_merge_split::launches::{RunWidth, sort_runs};
     use crate::split::launches::{TILES, run_bits};
     use rungs_common::ladder::sort::*;
     use simt::launcher;
@@ -207,7 +207,7 @@ pub mod launches {
         let (n, device) = (keys.len(), on.device());
         let (round, rounds) = rounds::<W>(n, device);
         if rounds == 0 {
-            return W::sort_runs(on, keys, keys, round.run, order, order);
+            return sort_runs(on, round.run, (keys, keys, order, order));
         }
         let (a, b) = (memory.arrays[0].view(), memory.arrays[1].view());
         // The last round writes to the keys' own array.
@@ -216,7 +216,7 @@ pub mod launches {
             1 => [b, keys, a],
             _ => [a, b, keys],
         };
-        W::sort_runs(on, keys, first, round.run, order, UNSIGNED)?;
+        sort_runs(on, round.run, (keys, first, order, UNSIGNED))?;
         let blocks = blocks::<W>(round.runs(n) * round.chunks, device.multiprocessors);
         let geometry = Geometry::linear(blocks, BLOCK).overlapping();
         let args = (first, second, third, memory.counters.view(), memory.launches, round, rounds, order);

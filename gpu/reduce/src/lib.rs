@@ -88,7 +88,7 @@ impl<T: Scalar, O: Operator<T>> Running<T, O> {
 }
 
 #[cfg(not(target_os = "cuda"))]
-pub use host::{LADDER, levels};
+pub use host::{LADDER, Levels};
 
 #[cfg(not(target_os = "cuda"))]
 mod host {
@@ -111,36 +111,42 @@ mod host {
         default: &r7_single_launch::launches::RUNG,
     };
 
-    /// Launches a kernel over the elements, then over the values that it leaves, one per block, until one value is
-    /// left.
-    ///
-    /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    pub fn levels<T: Scalar, K>(
-        kernel: K,
-        on: &dyn Launcher,
-        n: u32,
-        geometry: impl Fn(u32) -> Geometry + 'static,
-    ) -> Result<Launches<Elements<T>>>
-    where
-        K: Kernel<Args = (Global<T>, Global<T>)>,
-    {
-        // The values that the levels before the last leave, in two buffers used in turn; the last level writes to the
-        // output.
-        let blocks = |n| geometry(n).grid[0];
-        let scratch = [on.scratch::<T>(blocks(n))?, on.scratch::<T>(blocks(blocks(n)))?];
-        Ok(Box::new(move |on, Elements { input, output }| {
+    /// The values that the levels before the last leave, in two buffers used in turn; the last level writes to the
+    /// output.
+    pub struct Levels<T>([Scratch<T>; 2]);
+
+    impl<T: Scalar> Levels<T> {
+        /// The memory to reduce `n` elements by launches of `grid` blocks.
+        ///
+        /// # Errors
+        /// [`Failed::Machine`] if there is no memory.
+        pub fn new(on: &dyn Launcher, n: u32, grid: impl Fn(u32) -> u32) -> Result<Self> {
+            Ok(Self([on.scratch(grid(n))?, on.scratch(grid(grid(n)))?]))
+        }
+
+        /// Launches a kernel over the elements, then over the values that it leaves, one per block, until one value is
+        /// left.
+        ///
+        /// # Errors
+        /// Those of a launch.
+        pub fn launch<K: Kernel<Args = (Global<T>, Global<T>)>>(
+            &self,
+            on: &dyn Launcher,
+            kernel: K,
+            Elements { input, output }: Elements<T>,
+            geometry: impl Fn(u32) -> Geometry,
+        ) -> Result {
             let (mut from, mut turn) = (input, 0);
             loop {
                 let geometry = geometry(from.len());
                 let blocks = geometry.grid[0];
-                let to = if blocks == 1 { output } else { scratch[turn].view().slice(0, blocks) };
+                let to = if blocks == 1 { output } else { self.0[turn].view().slice(0, blocks) };
                 on.launch(kernel, geometry, (from, to))?;
                 if blocks == 1 {
                     return Ok(());
                 }
                 (from, turn) = (to, 1 - turn);
             }
-        }))
+        }
     }
 }

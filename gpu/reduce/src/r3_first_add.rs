@@ -71,7 +71,7 @@ pub mod launches {
     //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
-    use crate::levels;
+    use crate::Levels;
     use rungs_common::ladder::reduce::*;
 
     /// The rung.
@@ -79,12 +79,18 @@ pub mod launches {
 
     struct FirstAdd;
 
-    impl<T: Scalar, O: Operator<T>> ReducesWith<T, O> for FirstAdd
+    impl<T: Scalar, O: Operator<T>> Serves<Elements<T>, O> for FirstAdd
     where
         reduce_first_add<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            levels(reduce_first_add::<T, O>::default(), on, n, |n| Geometry::linear(grid(n), BLOCK))
+        type Memory = Levels<T>;
+
+        fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Levels<T>> {
+            Levels::new(on, n, grid)
+        }
+
+        fn run(on: &dyn Launcher, elements: Elements<T>, levels: &mut Levels<T>) -> Result {
+            levels.launch(on, reduce_first_add::<T, O>::default(), elements, |n| Geometry::linear(grid(n), BLOCK))
         }
     }
 }

@@ -79,7 +79,7 @@ pub mod launches {
     //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
-    use crate::levels;
+    use crate::Levels;
     use rungs_common::ladder::reduce::*;
 
     /// The rung.
@@ -87,14 +87,21 @@ pub mod launches {
 
     struct VectorLoads;
 
-    impl<T: Scalar, O: Operator<T>> ReducesWith<T, O> for VectorLoads
+    impl<T: Scalar, O: Operator<T>> Serves<Elements<T>, O> for VectorLoads
     where
         reduce_vector_loads<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+        type Memory = Levels<T>;
+
+        fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Levels<T>> {
             let sms = on.device().multiprocessors;
-            let geometry = move |n| Geometry::linear(grid::<T>(n, sms), BLOCK);
-            levels(reduce_vector_loads::<T, O>::default(), on, n, geometry)
+            Levels::new(on, n, |n| grid::<T>(n, sms))
+        }
+
+        fn run(on: &dyn Launcher, elements: Elements<T>, levels: &mut Levels<T>) -> Result {
+            let sms = on.device().multiprocessors;
+            let geometry = |n| Geometry::linear(grid::<T>(n, sms), BLOCK);
+            levels.launch(on, reduce_vector_loads::<T, O>::default(), elements, geometry)
         }
     }
 }

@@ -155,19 +155,22 @@ pub mod launches {
 
     struct SingleLaunch;
 
-    impl<T: Scalar, O: Operator<T>> ReducesWith<T, O> for SingleLaunch
+    impl<T: Scalar, O: Operator<T>> Serves<Elements<T>, O> for SingleLaunch
     where
         reduce_single_launch<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Global<u32>)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let sms = on.device().multiprocessors;
-            let geometry = Geometry::linear(grid::<T>(n, sms), BLOCK);
+        /// The values of the blocks, and the ticket.
+        type Memory = (Scratch<T>, Scratch<u32>);
+
+        fn scratch(&self, on: &dyn Launcher, _: u32) -> Result<Self::Memory> {
             // Cleared once: every launch sets the ticket back to zero.
-            let (values, ticket) = (on.scratch(max_grid(sms))?, on.zeros(1)?);
-            Ok(Box::new(move |on, Elements { input, output }| {
-                let args = (input, output, values.view(), ticket.view());
-                on.launch(reduce_single_launch::<T, O>::default(), geometry, args)
-            }))
+            Ok((on.scratch(max_grid(on.device().multiprocessors))?, on.zeros(1)?))
+        }
+
+        fn run(on: &dyn Launcher, Elements { input, output }: Elements<T>, memory: &mut Self::Memory) -> Result {
+            let geometry = Geometry::linear(grid::<T>(input.len(), on.device().multiprocessors), BLOCK);
+            let args = (input, output, memory.0.view(), memory.1.view());
+            on.launch(reduce_single_launch::<T, O>::default(), geometry, args)
         }
     }
 }

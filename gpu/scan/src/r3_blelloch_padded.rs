@@ -130,15 +130,19 @@ pub mod launches {
 
     struct BlellochPadded;
 
-    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for BlellochPadded
+    impl<T: Scalar, O: Operator<T>> Serves<Elements<T>, O> for BlellochPadded
     where
         scan_blelloch_padded<T, O>: Kernel<Args = (Global<T>, Global<T>, u32)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let geometry = Geometry::linear(grid(n), BLOCK);
-            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
-                on.launch(scan_blelloch_padded::<T, O>::default(), geometry, (input, output, exclusive as u32))
-            }))
+        type Memory = ();
+
+        fn scratch(&self, _: &dyn Launcher, _: u32) -> Result {
+            Ok(())
+        }
+
+        fn run(on: &dyn Launcher, Elements { input, output, exclusive }: Elements<T>, (): &mut ()) -> Result {
+            let geometry = Geometry::linear(grid(input.len()), BLOCK);
+            on.launch(scan_blelloch_padded::<T, O>::default(), geometry, (input, output, exclusive as u32))
         }
     }
 }

@@ -101,36 +101,40 @@ pub mod launches {
 
     struct ThreeKernels;
 
-    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for ThreeKernels
+    impl<T: Scalar, O: Operator<T>> Serves<Elements<T>, O> for ThreeKernels
     where
         scan_three_kernels_tiles<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<T>, u32)>,
         scan_three_kernels_add<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let scratch = on.scratch::<T>(scratch(n))?;
+        /// The sums of the levels' tiles.
+        type Memory = Scratch<T>;
+
+        fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Scratch<T>> {
+            on.scratch(scratch(n))
+        }
+
+        fn run(on: &dyn Launcher, Elements { input, output, exclusive }: Elements<T>, sums: &mut Scratch<T>) -> Result {
             let geometry = |n| Geometry::linear(grid(n), BLOCK);
-            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
-                // Up: the sums of a level's tiles are the next level's input; the first level has the caller's.
-                let (mut level, mut rest) = ((input, output, exclusive as u32), scratch.view());
-                let mut levels = Vec::new();
-                loop {
-                    let (input, output, exclusive) = level;
-                    let tiles = grid(input.len());
-                    let kernel = scan_three_kernels_tiles::<T, O>::default();
-                    on.launch(kernel, geometry(input.len()), (input, output, rest, exclusive))?;
-                    if tiles <= 1 {
-                        break;
-                    }
-                    let sums = rest.slice(0, tiles);
-                    levels.push((output, sums));
-                    (level, rest) = ((sums, sums, 1), rest.slice(tiles, rest.len() - tiles));
+            // Up: the sums of a level's tiles are the next level's input; the first level has the caller's.
+            let (mut level, mut rest) = ((input, output, exclusive as u32), sums.view());
+            let mut levels = Vec::new();
+            loop {
+                let (input, output, exclusive) = level;
+                let tiles = grid(input.len());
+                let kernel = scan_three_kernels_tiles::<T, O>::default();
+                on.launch(kernel, geometry(input.len()), (input, output, rest, exclusive))?;
+                if tiles <= 1 {
+                    break;
                 }
-                // Down: the sums are scanned; each level adds its sums to the level below.
-                levels.into_iter().rev().try_for_each(|(output, sums)| {
-                    let kernel = scan_three_kernels_add::<T, O>::default();
-                    on.launch(kernel, geometry(output.len()), (output, sums))
-                })
-            }))
+                let sums = rest.slice(0, tiles);
+                levels.push((output, sums));
+                (level, rest) = ((sums, sums, 1), rest.slice(tiles, rest.len() - tiles));
+            }
+            // Down: the sums are scanned; each level adds its sums to the level below.
+            levels.into_iter().rev().try_for_each(|(output, sums)| {
+                let kernel = scan_three_kernels_add::<T, O>::default();
+                on.launch(kernel, geometry(output.len()), (output, sums))
+            })
         }
     }
 }

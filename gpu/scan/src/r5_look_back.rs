@@ -219,19 +219,22 @@ pub mod launches {
 
     struct LookBack;
 
-    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for LookBack
+    impl<T: Scalar, O: Operator<T>> Serves<Elements<T>, O> for LookBack
     where
         scan_look_back<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let states = on.scratch::<u64>(workspace::<T>(n))?;
-            let clear = Geometry::linear(clear_grid(workspace::<T>(n)), BLOCK);
-            let pass = Geometry::linear(grid(n), BLOCK).shared(shared_bytes::<T>());
-            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
-                on.launch(scan_look_back_clear, clear, (states.view(),))?;
-                let args = (input, output, states.view(), exclusive as u32);
-                on.launch(scan_look_back::<T, O>::default(), pass, args)
-            }))
+        /// The states of the tiles.
+        type Memory = Scratch<u64>;
+
+        fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Scratch<u64>> {
+            on.scratch(workspace::<T>(n))
+        }
+
+        fn run(on: &dyn Launcher, elements: Elements<T>, states: &mut Scratch<u64>) -> Result {
+            let (Elements { input, output, exclusive }, states) = (elements, states.view());
+            on.launch(scan_look_back_clear, Geometry::linear(clear_grid(states.len()), BLOCK), (states,))?;
+            let geometry = Geometry::linear(grid(input.len()), BLOCK).shared(shared_bytes::<T>());
+            on.launch(scan_look_back::<T, O>::default(), geometry, (input, output, states, exclusive as u32))
         }
     }
 }

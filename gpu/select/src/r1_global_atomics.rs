@@ -59,16 +59,20 @@ pub mod launches {
         }
     }
 
-    impl<T: Scalar + Argument> Selects<T> for GlobalAtomics
+    impl<T: Scalar + Argument> Serves<Items<T>> for GlobalAtomics
     where
         select_global_atomics<T>: Kernel<Args = (Global<T>, Global<T>, Global<u32>, T)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-            Ok(Box::new(move |on, Items { input, output, count, pivot }| {
-                on.clear(count)?;
-                let kernel = select_global_atomics::<T>::default();
-                on.launch(kernel, Geometry::linear(grid(n), BLOCK), (input, output, count, pivot))
-            }))
+        type Memory = ();
+
+        fn scratch(&self, _: &dyn Launcher, _: u32) -> Result {
+            Ok(())
+        }
+
+        fn run(on: &dyn Launcher, Items { input, output, count, pivot }: Items<T>, (): &mut ()) -> Result {
+            on.clear(count)?;
+            let geometry = Geometry::linear(grid(input.len()), BLOCK);
+            on.launch(select_global_atomics::<T>::default(), geometry, (input, output, count, pivot))
         }
     }
 }

@@ -73,16 +73,20 @@ pub mod launches {
         }
     }
 
-    impl<T: Scalar + Argument> Selects<T> for WarpAggregated
+    impl<T: Scalar + Argument> Serves<Items<T>> for WarpAggregated
     where
         select_warp_aggregated<T>: Kernel<Args = (Global<T>, Global<T>, Global<u32>, T)>,
     {
-        fn launches(&self, _: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-            Ok(Box::new(move |on, Items { input, output, count, pivot }| {
-                on.clear(count)?;
-                let kernel = select_warp_aggregated::<T>::default();
-                on.launch(kernel, Geometry::linear(grid(n), BLOCK), (input, output, count, pivot))
-            }))
+        type Memory = ();
+
+        fn scratch(&self, _: &dyn Launcher, _: u32) -> Result {
+            Ok(())
+        }
+
+        fn run(on: &dyn Launcher, Items { input, output, count, pivot }: Items<T>, (): &mut ()) -> Result {
+            on.clear(count)?;
+            let geometry = Geometry::linear(grid(input.len()), BLOCK);
+            on.launch(select_warp_aggregated::<T>::default(), geometry, (input, output, count, pivot))
         }
     }
 }

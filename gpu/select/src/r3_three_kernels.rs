@@ -189,19 +189,24 @@ pub mod launches {
         }
     }
 
-    impl<T: Scalar + Argument> Selects<T> for ThreeKernels
+    impl<T: Scalar + Argument> Serves<Items<T>> for ThreeKernels
     where
         select_three_kernels_count<T>: Kernel<Args = (Global<T>, Global<u32>, T)>,
         select_three_kernels_scatter<T>: Kernel<Args = (Global<T>, Global<T>, Global<u32>, T)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-            let (places, tiles) = (on.scratch::<u32>(grid(n))?, Geometry::linear(grid(n), BLOCK));
-            Ok(Box::new(move |on, Items { input, output, count, pivot }| {
-                let places = places.view();
-                on.launch(select_three_kernels_count::<T>::default(), tiles, (input, places, pivot))?;
-                on.launch(select_three_kernels_scan, Geometry::linear(1, SCAN_BLOCK), (places, count))?;
-                on.launch(select_three_kernels_scatter::<T>::default(), tiles, (input, output, places, pivot))
-            }))
+        /// A count for each tile, then its place.
+        type Memory = Scratch<u32>;
+
+        fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Scratch<u32>> {
+            on.scratch(grid(n))
+        }
+
+        fn run(on: &dyn Launcher, items: Items<T>, places: &mut Scratch<u32>) -> Result {
+            let (Items { input, output, count, pivot }, places) = (items, places.view());
+            let tiles = Geometry::linear(grid(input.len()), BLOCK);
+            on.launch(select_three_kernels_count::<T>::default(), tiles, (input, places, pivot))?;
+            on.launch(select_three_kernels_scan, Geometry::linear(1, SCAN_BLOCK), (places, count))?;
+            on.launch(select_three_kernels_scatter::<T>::default(), tiles, (input, output, places, pivot))
         }
     }
 }

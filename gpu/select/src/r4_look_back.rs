@@ -194,19 +194,24 @@ pub mod launches {
         }
     }
 
-    impl<T: Scalar + Argument> Selects<T> for LookBack
+    impl<T: Scalar + Argument> Serves<Items<T>> for LookBack
     where
         select_look_back<T>: Kernel<Args = (Global<T>, Global<T>, Global<u32>, Global<u64>, T)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-            let states = on.scratch::<u64>(workspace(n))?;
-            let geometry = Geometry::linear(grid(n), BLOCK).shared(shared_bytes::<T>());
-            Ok(Box::new(move |on, Items { input, output, count, pivot }| {
-                // Without items there is no tile whose block would write the count.
-                on.clear(count)?;
-                on.clear(states.view())?;
-                on.launch(select_look_back::<T>::default(), geometry, (input, output, count, states.view(), pivot))
-            }))
+        /// The states of the tiles.
+        type Memory = Scratch<u64>;
+
+        fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Scratch<u64>> {
+            on.scratch(workspace(n))
+        }
+
+        fn run(on: &dyn Launcher, items: Items<T>, states: &mut Scratch<u64>) -> Result {
+            let (Items { input, output, count, pivot }, states) = (items, states.view());
+            // Without items there is no tile whose block would write the count.
+            on.clear(count)?;
+            on.clear(states)?;
+            let geometry = Geometry::linear(grid(input.len()), BLOCK).shared(shared_bytes::<T>());
+            on.launch(select_look_back::<T>::default(), geometry, (input, output, count, states, pivot))
         }
     }
 }

@@ -113,20 +113,23 @@ pub mod launches {
 
     struct RadixSelect;
 
-    impl TopK for RadixSelect {
-        fn launches(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Launches<Keys>> {
-            let state = on.scratch::<u32>(STATE)?;
-            let (all, one) =
-                (Geometry::linear(grid(n, on.device().multiprocessors), BLOCK), Geometry::linear(1, BLOCK));
-            Ok(Box::new(move |on, Keys { input, output, order }| {
-                let state = state.view();
-                on.clear(state)?;
-                for number in 0..crate::DIGITS {
-                    on.launch(top_k_radix_select_count, all, (input, order, number, state))?;
-                    on.launch(top_k_radix_select_pick, one, (state, number, k))?;
-                }
-                on.launch(top_k_radix_select_gather, all, (input, order, state, output))
-            }))
+    impl FindsLargest for RadixSelect {
+        /// The state.
+        type Memory = Scratch<u32>;
+
+        fn scratch(on: &dyn Launcher, _: u32, _: u32) -> Result<Scratch<u32>> {
+            on.scratch(STATE)
+        }
+
+        fn find(on: &dyn Launcher, Keys { input, output, order }: Keys, state: &mut Scratch<u32>) -> Result {
+            let (state, k) = (state.view(), output.len());
+            let all = Geometry::linear(grid(input.len(), on.device().multiprocessors), BLOCK);
+            on.clear(state)?;
+            for number in 0..crate::DIGITS {
+                on.launch(top_k_radix_select_count, all, (input, order, number, state))?;
+                on.launch(top_k_radix_select_pick, Geometry::linear(1, BLOCK), (state, number, k))?;
+            }
+            on.launch(top_k_radix_select_gather, all, (input, order, state, output))
         }
     }
 }

@@ -134,25 +134,27 @@ pub mod launches {
 
     struct Filter;
 
-    impl TopK for Filter {
-        fn launches(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Launches<Keys>> {
-            let state = on.scratch::<u32>(STATE)?;
-            let lists = [on.scratch::<u32>(n)?, on.scratch::<u32>(n)?];
-            let (all, one) =
-                (Geometry::linear(grid(n, on.device().multiprocessors), BLOCK), Geometry::linear(1, BLOCK));
-            Ok(Box::new(move |on, Keys { input, output, order }| {
-                let (state, [odd, even]) = (state.view(), [lists[0].view(), lists[1].view()]);
-                on.clear(state)?;
-                for number in 0..=DIGITS {
-                    let (next, list) = if number % 2 == 1 { (odd, even) } else { (even, odd) };
-                    let keys = if number < 2 { input } else { list };
-                    on.launch(top_k_filter_pass, all, (keys, order, number, state, next, output))?;
-                    if number < DIGITS {
-                        on.launch(top_k_filter_pick, one, (state, number, k))?;
-                    }
+    impl FindsLargest for Filter {
+        /// The state, and the lists of the keys that are left: of odd passes, and of even ones.
+        type Memory = [Scratch<u32>; 3];
+
+        fn scratch(on: &dyn Launcher, n: u32, _: u32) -> Result<Self::Memory> {
+            Ok([on.scratch(STATE)?, on.scratch(n)?, on.scratch(n)?])
+        }
+
+        fn find(on: &dyn Launcher, Keys { input, output, order }: Keys, memory: &mut Self::Memory) -> Result {
+            let [state, odd, even] = memory.each_ref().map(Scratch::view);
+            let all = Geometry::linear(grid(input.len(), on.device().multiprocessors), BLOCK);
+            on.clear(state)?;
+            for number in 0..=DIGITS {
+                let (next, list) = if number % 2 == 1 { (odd, even) } else { (even, odd) };
+                let keys = if number < 2 { input } else { list };
+                on.launch(top_k_filter_pass, all, (keys, order, number, state, next, output))?;
+                if number < DIGITS {
+                    on.launch(top_k_filter_pick, Geometry::linear(1, BLOCK), (state, number, output.len()))?;
                 }
-                Ok(())
-            }))
+            }
+            Ok(())
         }
     }
 }

@@ -185,20 +185,24 @@ pub mod launches {
         (expected + 5.0 * expected.sqrt() + 6.0).ceil().min(f64::from(SAMPLES)) as u32
     }
 
-    impl TopK for OneRead {
-        fn launches(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Launches<Keys>> {
+    impl FindsLargest for OneRead {
+        /// The state, and the list of the keys above the pivot.
+        type Memory = [Scratch<u32>; 2];
+
+        fn scratch(on: &dyn Launcher, n: u32, k: u32) -> Result<Self::Memory> {
             // Room for twice as many keys as are expected above the pivot; if there are more, they do not count.
             let room = (2 * u64::from(rank(n, k)) + 16) * u64::from(n) / u64::from(SAMPLES);
-            let (state, list) = (on.scratch::<u32>(STATE)?, on.scratch::<u32>(room.min(n.into()) as u32)?);
-            let all = Geometry::linear(grid(n, on.device().multiprocessors), BLOCK);
+            Ok([on.scratch(STATE)?, on.scratch(room.min(n.into()) as u32)?])
+        }
+
+        fn find(on: &dyn Launcher, Keys { input, output, order }: Keys, [state, list]: &mut Self::Memory) -> Result {
+            let (state, list, n, k) = (state.view(), list.view(), input.len(), output.len());
             let one = Geometry::linear(1, ONE_BLOCK);
-            Ok(Box::new(move |on, Keys { input, output, order }| {
-                let (state, list) = (state.view(), list.view());
-                on.clear(state)?;
-                on.launch(top_k_one_read_pivot, one, (input, order, rank(n, k), state))?;
-                on.launch(top_k_one_read_filter, all, (input, order, state, list))?;
-                on.launch(top_k_one_read_select, one, (input, order, state, list, output))
-            }))
+            on.clear(state)?;
+            on.launch(top_k_one_read_pivot, one, (input, order, rank(n, k), state))?;
+            let all = Geometry::linear(grid(n, on.device().multiprocessors), BLOCK);
+            on.launch(top_k_one_read_filter, all, (input, order, state, list))?;
+            on.launch(top_k_one_read_select, one, (input, order, state, list, output))
         }
     }
 }

@@ -27,11 +27,10 @@ pub struct Values {
     pub times: Global<u64>,
 }
 
-impl Lengths for (Values, Plan) {
+impl Lengths for Values {
+    /// The launches take any number of values. The other lengths are those of their [`Plan`], which they look at.
     fn check(&self, _: u32) -> Result {
-        let (Values { sums, times, .. }, plan) = self;
-        expect_len("sums", *sums, plan.sums)?;
-        expect_len("words of times", *times, plan.blocks * TIMES)
+        Ok(())
     }
 }
 
@@ -61,8 +60,17 @@ impl Entry<Cubes> {
     ///
     /// # Errors
     /// None.
-    pub fn adder(&self, on: &dyn Launcher) -> Result<Sequence<(Values, Plan)>> {
+    pub fn adder(&self, on: &dyn Launcher, plan: Plan) -> Result<Sequence<Values>> {
         let run = self.run;
-        sequence(on, 0, move |_| Ok(Box::new(move |on, (values, plan)| run.launch(on, plan, values))))
+        ready(
+            on,
+            0,
+            move |_| Ok((run, plan)),
+            |on, values, (run, plan)| {
+                expect_len("sums", values.sums, plan.sums)?;
+                expect_len("words of times", values.times, plan.blocks * TIMES)?;
+                run.launch(on, *plan, values)
+            },
+        )
     }
 }

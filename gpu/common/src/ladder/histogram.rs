@@ -21,11 +21,17 @@ impl<K: Scalar> Lengths for Keys<K> {
 
 /// A rung that counts keys of type `K`.
 pub trait Counts<K>: Sync {
-    /// The launches that count keys in `bins` bins; takes their scratch memory.
+    /// The rung ready to count keys in `bins` bins.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>>;
+    /// Those of [`Serves::scratch`].
+    fn prepare(&'static self, on: &dyn Launcher, bins: u32) -> Result<Sequence<Keys<K>>>;
+}
+
+impl<K: Scalar, R: Serves<Keys<K>>> Counts<K> for R {
+    fn prepare(&'static self, on: &dyn Launcher, bins: u32) -> Result<Sequence<Keys<K>>> {
+        serve(self, on, bins)
+    }
 }
 
 /// A rung that counts keys of all types of the family.
@@ -45,7 +51,6 @@ impl Entry<&'static dyn Histogram> {
         if !(1..=MAX_BINS).contains(&bins) {
             return Err(Failed::Unsuitable(format!("a histogram has 1 to {MAX_BINS} bins, not {bins}")));
         }
-        let run = self.run;
-        sequence(on, bins, move |on| Counts::<K>::launches(run, on, bins))
+        Counts::<K>::prepare(self.run, on, bins)
     }
 }

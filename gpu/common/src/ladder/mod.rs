@@ -16,11 +16,10 @@
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
 //!
-//! A rung that sorts has a function that enqueues its launches, and one that takes the scratch memory for them. A row
-//! of data ([`Functions`], [`sort::Words`]) names both. The trait of another kind has one method that allocates the
-//! rung's scratch memory and returns [`Launches`], which can be run any number of times (rungs of [`cubes`] and
-//! [`saxpy`] need no memory and launch directly). Tests, the program and the library run all of them through
-//! [`Sequence`].
+//! A rung has a function that enqueues its launches, and one that takes the scratch memory for them (rungs of [`cubes`]
+//! and [`saxpy`] need none). A rung that sorts names both in a row of data ([`Functions`], [`sort::Words`]); a rung of
+//! another kind is a type that has both, for each type of elements and each operator. Tests, the program and the
+//! library run all of them through [`Sequence`].
 
 pub mod cubes;
 pub mod histogram;
@@ -36,7 +35,7 @@ pub mod top_k;
 
 pub use crate::rung;
 pub use rung::{Head, Rung, dashed, stem_len};
-pub use simt::launcher::{Device, Failed, Launcher, MAX_SHARED, Result, Scratch};
+pub use simt::launcher::{Device, Failed, Launcher, Lengths, MAX_SHARED, Ready, Result, Scratch, Sequence, ready};
 pub use simt::{Geometry, Global, Instances, Kernel, Scalar};
 pub use std::boxed::Box;
 pub use std::format;
@@ -101,7 +100,7 @@ impl Ask {
     }
 }
 
-/// The launches of a rung, with the scratch memory that they need. They run on the machine that they were made on.
+/// Launches of the library, with the scratch memory that they need. They run on the machine that they were made on.
 pub type Launches<A> = Box<dyn FnMut(&dyn Launcher, A) -> Result>;
 
 /// The functions of a rung, as a row of data: what it enqueues for arguments of type `A`, and its scratch memory `M`.
@@ -110,6 +109,37 @@ pub struct Functions<A, M> {
     pub scratch: fn(&dyn Launcher, u32, &Options) -> Result<M>,
     /// Enqueues the launches. It allocates nothing.
     pub run: fn(&dyn Launcher, A, &mut M) -> Result,
+}
+
+/// The scratch memory of a rung that needs none.
+///
+/// # Errors
+/// None.
+pub fn no_scratch(_: &dyn Launcher, _: u32, _: &Options) -> Result {
+    Ok(())
+}
+
+/// The functions of a rung that has them for several types of arguments `A`, and operators `O`.
+pub trait Serves<A, O = ()>: Sync {
+    /// Its scratch memory.
+    type Memory: 'static;
+
+    /// Takes the scratch memory for a number of elements.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Self::Memory>;
+
+    /// Enqueues the launches. It allocates nothing on the machine.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    fn run(on: &dyn Launcher, args: A, memory: &mut Self::Memory) -> Result;
+}
+
+/// The rung ready for arguments of `n` elements.
+fn serve<A: Lengths + 'static, O, R: Serves<A, O>>(rung: &'static R, on: &dyn Launcher, n: u32) -> Result<Sequence<A>> {
+    ready(on, n, move |on| rung.scratch(on, n), R::run)
 }
 
 /// The functions of a rung, whatever its scratch memory.
@@ -124,21 +154,8 @@ pub trait Runs<A>: Sync {
 impl<A: Lengths + 'static, M: 'static> Runs<A> for Functions<A, M> {
     fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<A>> {
         let scratch = self.scratch;
-        Ok(Box::new(Prepared::new(on, n, move |on| scratch(on, n, &options), self.run)?))
+        ready(on, n, move |on| scratch(on, n, &options), self.run)
     }
-}
-
-/// A rung's launches, ready to be run again and again on one machine.
-pub type Sequence<A> = Box<dyn Ready<A>>;
-
-/// Launches with their scratch memory.
-pub trait Ready<A> {
-    /// Enqueues all launches, on the machine that the scratch memory is of.
-    ///
-    /// # Errors
-    /// [`Failed::Unsuitable`] for views of other lengths, and for arguments that the rung does not take;
-    /// [`Failed::Machine`] if a launch fails or, after a run that failed, an allocation.
-    fn run(&mut self, on: &dyn Launcher, args: A) -> Result;
 }
 
 /// A sequence for arguments of `n` elements. `make` allocates the scratch memory.
@@ -150,55 +167,7 @@ pub fn sequence<A: Lengths + 'static>(
     n: u32,
     make: impl Fn(&dyn Launcher) -> Result<Launches<A>> + 'static,
 ) -> Result<Sequence<A>> {
-    let run: Enqueue<A, Launches<A>> = |on, args, launches| launches(on, args);
-    Ok(Box::new(Prepared::new(on, n, make, run)?))
-}
-
-/// Enqueues launches, with scratch memory `M`.
-type Enqueue<A, M> = fn(&dyn Launcher, A, &mut M) -> Result;
-
-/// Launches for `n` elements, with their scratch memory.
-///
-/// Many rungs leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is
-/// freed and the next run takes fresh memory.
-struct Prepared<M, F> {
-    n: u32,
-    scratch: Take<M>,
-    memory: Option<M>,
-    run: F,
-}
-
-/// Takes scratch memory.
-type Take<M> = Box<dyn Fn(&dyn Launcher) -> Result<M>>;
-
-impl<M, F> Prepared<M, F> {
-    fn new(on: &dyn Launcher, n: u32, scratch: impl Fn(&dyn Launcher) -> Result<M> + 'static, run: F) -> Result<Self> {
-        Ok(Self { n, memory: Some(scratch(on)?), scratch: Box::new(scratch), run })
-    }
-
-    /// The scratch memory for a run, which puts it back if it does not fail. Refuses arguments of other lengths.
-    fn memory(&mut self, on: &dyn Launcher, args: &impl Lengths) -> Result<M> {
-        args.check(self.n)?;
-        self.memory.take().map_or_else(|| (self.scratch)(on), Ok)
-    }
-}
-
-impl<A: Lengths, M> Ready<A> for Prepared<M, Enqueue<A, M>> {
-    fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
-        let mut memory = self.memory(on, &args)?;
-        (self.run)(on, args, &mut memory)?;
-        self.memory = Some(memory);
-        Ok(())
-    }
-}
-
-/// Arguments of [`Launches`] made for a number of elements.
-pub trait Lengths {
-    /// Refuses views of other lengths.
-    ///
-    /// # Errors
-    /// [`Failed::Unsuitable`], with both lengths.
-    fn check(&self, n: u32) -> Result;
+    ready(on, n, make, |on, args, launches| launches(on, args))
 }
 
 /// Refuses a view of `what` that does not have `n` elements.

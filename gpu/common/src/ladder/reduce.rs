@@ -19,15 +19,6 @@ impl<T: Scalar> Lengths for Elements<T> {
     }
 }
 
-/// A rung that combines elements of type `T` by the operator `O`.
-pub trait ReducesWith<T, O>: Sync {
-    /// The launches that reduce `n` elements; takes their scratch memory.
-    ///
-    /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>>;
-}
-
 /// A rung that combines elements of type `T` by each operation.
 #[diagnostic::on_unimplemented(
     message = "no rung reduces elements of type `{T}`",
@@ -35,19 +26,23 @@ pub trait ReducesWith<T, O>: Sync {
     note = "reductions take u32, i32, f32, u64, i64 and f64"
 )]
 pub trait Reduces<T>: Sync {
-    /// Calls [`ReducesWith::launches`] for an operation.
+    /// The rung ready to reduce `n` elements by an operation.
     ///
     /// # Errors
-    /// Those of [`ReducesWith::launches`].
-    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>>;
+    /// Those of [`Serves::scratch`].
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>>;
 }
 
-impl<T, R: ReducesWith<T, Sum> + ReducesWith<T, Min> + ReducesWith<T, Max>> Reduces<T> for R {
-    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>> {
+impl<T, R> Reduces<T> for R
+where
+    T: Scalar,
+    R: Serves<Elements<T>, Sum> + Serves<Elements<T>, Min> + Serves<Elements<T>, Max>,
+{
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>> {
         match operation {
-            Operation::Sum => ReducesWith::<T, Sum>::launches(self, on, n),
-            Operation::Min => ReducesWith::<T, Min>::launches(self, on, n),
-            Operation::Max => ReducesWith::<T, Max>::launches(self, on, n),
+            Operation::Sum => serve::<_, Sum, R>(self, on, n),
+            Operation::Min => serve::<_, Min, R>(self, on, n),
+            Operation::Max => serve::<_, Max, R>(self, on, n),
         }
     }
 }
@@ -66,7 +61,6 @@ impl Entry<&'static dyn Reduce> {
     where
         dyn Reduce: Reduces<T>,
     {
-        let run = self.run;
-        sequence(on, n, move |on| Reduces::<T>::launches(run, on, n, operation))
+        Reduces::<T>::prepare(self.run, on, n, operation)
     }
 }

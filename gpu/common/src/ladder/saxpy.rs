@@ -39,6 +39,6 @@ impl Entry<Axpy> {
     /// None.
     pub fn adder(&self, on: &dyn Launcher) -> Result<Sequence<Vectors>> {
         let run = self.run;
-        sequence(on, 0, move |_| Ok(Box::new(move |on, vectors| run.launch(on, vectors))))
+        ready(on, 0, move |_| Ok(run), |on, vectors, run| run.launch(on, vectors))
     }
 }

@@ -21,15 +21,6 @@ impl<T: Scalar> Lengths for Elements<T> {
     }
 }
 
-/// A rung that scans elements of type `T` by the operator `O`.
-pub trait ScansWith<T, O>: Sync {
-    /// The launches that scan `n` elements; takes their scratch memory.
-    ///
-    /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>>;
-}
-
 /// A rung that scans elements of type `T` by each operation.
 #[diagnostic::on_unimplemented(
     message = "no rung scans elements of type `{T}`",
@@ -37,19 +28,23 @@ pub trait ScansWith<T, O>: Sync {
     note = "scans take u32, i32, f32, u64, i64 and f64"
 )]
 pub trait Scans<T>: Sync {
-    /// Calls [`ScansWith::launches`] for an operation.
+    /// The rung ready to scan `n` elements by an operation.
     ///
     /// # Errors
-    /// Those of [`ScansWith::launches`].
-    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>>;
+    /// Those of [`Serves::scratch`].
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>>;
 }
 
-impl<T, R: ScansWith<T, Sum> + ScansWith<T, Min> + ScansWith<T, Max>> Scans<T> for R {
-    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>> {
+impl<T, R> Scans<T> for R
+where
+    T: Scalar,
+    R: Serves<Elements<T>, Sum> + Serves<Elements<T>, Min> + Serves<Elements<T>, Max>,
+{
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>> {
         match operation {
-            Operation::Sum => ScansWith::<T, Sum>::launches(self, on, n),
-            Operation::Min => ScansWith::<T, Min>::launches(self, on, n),
-            Operation::Max => ScansWith::<T, Max>::launches(self, on, n),
+            Operation::Sum => serve::<_, Sum, R>(self, on, n),
+            Operation::Min => serve::<_, Min, R>(self, on, n),
+            Operation::Max => serve::<_, Max, R>(self, on, n),
         }
     }
 }
@@ -69,8 +64,7 @@ impl Entry<&'static dyn Scan> {
     where
         dyn Scan: Scans<T>,
     {
-        let run = self.run;
         self.rung.check(&Ask::of::<T>(on, n))?;
-        sequence(on, n, move |on| Scans::<T>::launches(run, on, n, operation))
+        Scans::<T>::prepare(self.run, on, n, operation)
     }
 }

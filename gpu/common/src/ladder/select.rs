@@ -26,11 +26,17 @@ impl<T: Scalar> Lengths for Items<T> {
 
 /// A rung that selects items of type `T`.
 pub trait Selects<T>: Sync {
-    /// The launches that select from `n` items; takes their scratch memory.
+    /// The rung ready to select from `n` items.
     ///
     /// # Errors
     /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>>;
+    fn prepare(&'static self, on: &dyn Launcher, n: u32) -> Result<Sequence<Items<T>>>;
+}
+
+impl<T: Scalar, R: Serves<Items<T>>> Selects<T> for R {
+    fn prepare(&'static self, on: &dyn Launcher, n: u32) -> Result<Sequence<Items<T>>> {
+        serve(self, on, n)
+    }
 }
 
 /// A rung that selects items of all six types.
@@ -48,8 +54,7 @@ impl Entry<&'static dyn Select> {
     where
         dyn Select: Selects<T>,
     {
-        let run = self.run;
         self.rung.check(&Ask::of::<T>(on, n))?;
-        sequence(on, n, move |on| Selects::<T>::launches(run, on, n))
+        Selects::<T>::prepare(self.run, on, n)
     }
 }

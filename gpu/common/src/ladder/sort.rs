@@ -1,7 +1,7 @@
 //! Rungs that sort.
 
 pub use super::*;
-use crate::encode::{self, keys_decode, keys_encode};
+use crate::encode::{geometry, keys_decode, keys_encode};
 use crate::keys::{self, Key, Word};
 
 /// Keys to sort in place, as words.
@@ -46,34 +46,18 @@ pub struct Words<W, M = ()> {
     pub sort: fn(&dyn Launcher, Global<W>, &mut M) -> Result,
 }
 
-/// The scratch memory of a rung that needs none.
-///
-/// # Errors
-/// None.
-pub fn no_scratch(_: &dyn Launcher, _: u32, _: &Options) -> Result {
-    Ok(())
-}
-
 impl<W: Width, M: 'static> Runs<Keys<W>> for Words<W, M> {
     fn prepare(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<Keys<W>>> {
-        let scratch = self.scratch;
-        Ok(Box::new(Prepared::new(on, n, move |on| scratch(on, n, &options), self.sort)?))
-    }
-}
-
-impl<W: Width, M> Ready<Keys<W>> for Prepared<M, Enqueue<Global<W>, M>> {
-    fn run(&mut self, on: &dyn Launcher, keys: Keys<W>) -> Result {
-        let mut memory = self.memory(on, &keys)?;
-        let mapped = keys.order != keys::UNSIGNED;
-        if mapped {
-            W::encode_all(on, keys)?;
-        }
-        (self.run)(on, keys.keys, &mut memory)?;
-        if mapped {
-            W::decode_all(on, keys)?;
-        }
-        self.memory = Some(memory);
-        Ok(())
+        let (scratch, sort) = (self.scratch, self.sort);
+        let scratch = move |on: &dyn Launcher| Ok((scratch(on, n, &options)?, sort));
+        ready(on, n, scratch, |on, Keys { keys, order }: Keys<W>, (memory, sort)| {
+            if order == keys::UNSIGNED {
+                return sort(on, keys, memory);
+            }
+            on.launch(W::Encode::default(), geometry(keys.len()), (keys, order))?;
+            sort(on, keys, memory)?;
+            on.launch(W::Decode::default(), geometry(keys.len()), (keys, order))
+        })
     }
 }
 
@@ -110,42 +94,31 @@ impl Sort {
 
 /// A width of keys: `u32` or `u64`.
 pub trait Width: Word + Key {
+    /// The kernel that maps each key to a word of the same order, in place; it takes the keys and their order.
+    type Encode: Kernel<Args = (Global<Self>, u32)> + Default;
+    /// The inverse of [`Width::Encode`].
+    type Decode: Kernel<Args = (Global<Self>, u32)> + Default;
+
     /// The functions for keys of this width, if the rung sorts them; by their low half, if that is asked for.
     fn of(sort: &Sort, low_half: bool) -> Option<&'static dyn Runs<Keys<Self>>>;
-
-    /// Maps each key to a word of the same order, in place.
-    ///
-    /// # Errors
-    /// Those of a launch.
-    fn encode_all(on: &dyn Launcher, keys: Keys<Self>) -> Result;
-
-    /// The inverse of [`Width::encode_all`].
-    ///
-    /// # Errors
-    /// Those of a launch.
-    fn decode_all(on: &dyn Launcher, keys: Keys<Self>) -> Result;
 }
 
-macro_rules! widths {
-    ($($W:ty: |$sort:ident, $low_half:ident| $of:expr;)*) => {$(
-        impl Width for $W {
-            fn of($sort: &Sort, $low_half: bool) -> Option<&'static dyn Runs<Keys<Self>>> {
-                $of
-            }
+impl Width for u32 {
+    type Encode = keys_encode<u32>;
+    type Decode = keys_decode<u32>;
 
-            fn encode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
-                on.launch(keys_encode::<$W>::default(), encode::geometry(keys.len()), (keys, order))
-            }
-
-            fn decode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
-                on.launch(keys_decode::<$W>::default(), encode::geometry(keys.len()), (keys, order))
-            }
-        }
-    )*};
+    fn of(sort: &Sort, low_half: bool) -> Option<&'static dyn Runs<Keys<Self>>> {
+        if low_half { sort.low_half } else { sort.narrow }
+    }
 }
-widths! {
-    u32: |sort, low_half| if low_half { sort.low_half } else { sort.narrow };
-    u64: |sort, low_half| if low_half { None } else { sort.wide };
+
+impl Width for u64 {
+    type Encode = keys_encode<u64>;
+    type Decode = keys_decode<u64>;
+
+    fn of(sort: &Sort, low_half: bool) -> Option<&'static dyn Runs<Keys<Self>>> {
+        if low_half { None } else { sort.wide }
+    }
 }
 
 impl Entry<Sort> {

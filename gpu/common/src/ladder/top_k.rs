@@ -19,13 +19,42 @@ impl Lengths for Keys {
     }
 }
 
-/// A rung that finds the largest keys.
-pub trait TopK: Sync {
-    /// The launches that find the k largest of n keys, 1 ≤ k ≤ n; takes their scratch memory.
+/// The functions of a rung that finds the largest keys.
+pub trait FindsLargest: Sync {
+    /// Its scratch memory.
+    type Memory: 'static;
+
+    /// Takes the scratch memory to find the k largest of n keys, 1 ≤ k ≤ n.
     ///
     /// # Errors
     /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Launches<Keys>>;
+    fn scratch(on: &dyn Launcher, n: u32, k: u32) -> Result<Self::Memory>;
+
+    /// Enqueues the launches that find as many keys as [`Keys::output`] has places. It allocates nothing.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    fn find(on: &dyn Launcher, keys: Keys, memory: &mut Self::Memory) -> Result;
+}
+
+/// A rung that finds the largest keys.
+pub trait TopK: Sync {
+    /// The rung ready to find the k largest of n keys, k ≤ n.
+    ///
+    /// # Errors
+    /// Those of [`FindsLargest::scratch`].
+    fn prepare(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Sequence<Keys>>;
+}
+
+impl<R: FindsLargest> TopK for R {
+    fn prepare(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Sequence<Keys>> {
+        // Nothing to find: no memory, and no launch.
+        let scratch = move |on: &dyn Launcher| Ok((k, (k > 0).then(|| R::scratch(on, n, k)).transpose()?));
+        ready(on, n, scratch, |on, keys, (k, memory)| {
+            expect_len("places of output", keys.output, *k)?;
+            memory.as_mut().map_or(Ok(()), |memory| R::find(on, keys, memory))
+        })
+    }
 }
 
 impl Entry<&'static dyn TopK> {
@@ -37,15 +66,7 @@ impl Entry<&'static dyn TopK> {
         if k > n {
             return Err(Failed::Unsuitable(format!("the {k} largest of {n} keys do not exist")));
         }
-        let run = self.run;
         self.rung.check(&Ask::of::<u32>(on, n))?;
-        sequence(on, n, move |on| {
-            // Nothing to find: no launch.
-            let mut launches = if k > 0 { run.launches(on, n, k)? } else { Box::new(|_: &dyn Launcher, _| Ok(())) };
-            Ok(Box::new(move |on, keys: Keys| {
-                expect_len("places of output", keys.output, k)?;
-                launches(on, keys)
-            }))
-        })
+        self.run.prepare(on, n, k)
     }
 }

@@ -3,7 +3,7 @@
 use crate::pass::{Bounds, Pass, Selection, Selects as SelectsWords, Views};
 use crate::runs::{self, CombinesBy, CountsRuns, Grouping};
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED, Word as _};
-use rungs_common::ladder::select::{self, Select, Selects};
+use rungs_common::ladder::select::{self, Select};
 use rungs_common::ladder::sift::*;
 use rungs_common::operator::Sum;
 
@@ -20,7 +20,8 @@ pub struct Lengths(pub Pass);
 pub struct Sums(pub Pass);
 
 /// An item that is kept if it is less than another, as the word that stores it.
-trait Pivot: Scalar {
+pub trait Pivot: Scalar {
+    /// The word.
     type Word: SelectsWords + CountsRuns + CombinesBy<u32, Sum>;
 
     /// The bounds of the items less than this one.
@@ -70,13 +71,16 @@ impl Select for Below {
     }
 }
 
-impl<T: Pivot> Selects<T> for Below {
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<select::Items<T>>> {
-        let scratch = scratch(on, n, self.0)?;
-        Ok(Box::new(move |on, items| {
-            let views = views(items.input, items.output, items.count);
-            T::Word::between(on, &scratch, views, items.pivot.bounds())
-        }))
+impl<T: Pivot> Serves<select::Items<T>> for Below {
+    type Memory = Selection<T::Word>;
+
+    fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Self::Memory> {
+        scratch(on, n, self.0)
+    }
+
+    fn run(on: &dyn Launcher, items: select::Items<T>, memory: &mut Self::Memory) -> Result {
+        let views = views(items.input, items.output, items.count);
+        T::Word::between(on, memory, views, items.pivot.bounds())
     }
 }
 

@@ -283,18 +283,23 @@ pub mod launches {
         })
     }
 
-    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for LookAhead
+    impl<T: Scalar, O: Operator<T>> Serves<Elements<T>, O> for LookAhead
     where
         scan_look_ahead<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
     {
-        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
-            let geometry = Geometry::linear(grid::<T>(n, on.device().multiprocessors), BLOCK).shared(SHARED_BYTES);
+        /// The workspace.
+        type Memory = Scratch<u64>;
+
+        fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Scratch<u64>> {
             // Cleared once: each launch leaves the workspace ready for the next.
-            let workspace = on.zeros::<u64>(workspace::<T>(n))?;
-            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
-                let args = (input, output, workspace.view(), exclusive as u32);
-                on.launch(scan_look_ahead::<T, O>::default(), geometry, args)
-            }))
+            on.zeros(workspace::<T>(n))
+        }
+
+        fn run(on: &dyn Launcher, elements: Elements<T>, workspace: &mut Scratch<u64>) -> Result {
+            let Elements { input, output, exclusive } = elements;
+            let blocks = grid::<T>(input.len(), on.device().multiprocessors);
+            let args = (input, output, workspace.view(), exclusive as u32);
+            on.launch(scan_look_ahead::<T, O>::default(), Geometry::linear(blocks, BLOCK).shared(SHARED_BYTES), args)
         }
     }
 }

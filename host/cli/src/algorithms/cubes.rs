@@ -9,7 +9,7 @@ use crate::data::{Data, Distribution, Dtype};
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::cubes::{LADDER, TIMES};
-use rungs_kernels::ladder::cubes::{Cubes, Plan, Values};
+use rungs_kernels::ladder::cubes::{Cubes, Values};
 use rungs_kernels::ladder::{Ladder, Sequence};
 use std::rc::Rc;
 
@@ -27,8 +27,7 @@ pub fn family(ladder: &'static Ladder<Cubes>, sizes: Sizes) -> Family {
 /// A rung with its output, ready to add up cubes again and again.
 pub struct Summer {
     engine: Engine,
-    plan: Plan,
-    launches: Sequence<(Values, Plan)>,
+    launches: Sequence<Values>,
     sums: Buffer<u64>,
     times: Buffer<u64>,
 }
@@ -51,7 +50,7 @@ impl Summer {
             return Err(Error::Usage(format!("{blocks} blocks of {threads} threads are 2^32 threads or more")));
         }
         let (sums, times) = (engine.alloc(plan.sums as usize)?, engine.alloc(plan.blocks as usize * TIMES as usize)?);
-        Ok(Self { engine: engine.clone(), plan, launches: entry.adder(engine)?, sums, times })
+        Ok(Self { engine: engine.clone(), launches: entry.adder(engine, plan)?, sums, times })
     }
 
     /// Overwrites the sums of an earlier run, so that a run that writes nothing is detected.
@@ -68,7 +67,7 @@ impl Summer {
     /// [`Error::Cuda`] or [`Error::Launch`] if this call, or a kernel launched before it, fails.
     pub fn run(&mut self, values: &Buffer<u32>) -> Result<()> {
         let args = Values { values: values.view(), sums: self.sums.view(), times: self.times.view() };
-        Ok(self.launches.run(&self.engine, (args, self.plan))?)
+        Ok(self.launches.run(&self.engine, args)?)
     }
 
     /// The sum modulo 2⁶⁴, once the launches have ended: partial sums that the rung leaves to the host are added here.

@@ -1,6 +1,6 @@
 //! Matrix products of fp8, by the library's kernels: no rung multiplies elements of 8 bits.
 
-use super::apart::{Apart, Launches};
+use super::apart::Apart;
 use super::oracle::products as oracle;
 use super::upload::Uploaded;
 use super::{OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, matmul, verdict};
@@ -123,18 +123,21 @@ impl Fp8Problem {
         &PRODUCTS[usize::from(self.precision == Precision::Hardware)]
     }
 
-    fn launches<L: Times<F8E4M3, f32>>(&self, engine: &Engine) -> Result<Launches<u8, f32>> {
+    /// The problem on an engine, with A of type `L`.
+    fn prepare_as<L: Times<F8E4M3, f32>>(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
         let oracle::Product { m, n, k, alpha, .. } = self.product;
         let stride = self.stride;
         let adding = if self.precision == Precision::Hardware { Adding::OnTensorCores } else { Adding::Promoted };
-        let mut sequence = sequence::<L, F8E4M3, f32>(engine)?;
-        Ok(Box::new(move |ab: &Buffer<u8>, c: &Buffer<f32>| {
+        let product = move |ab: &Buffer<u8>, c: &Buffer<f32>| {
             let [rows, columns, depth, stride_32] = [m, n, k, stride].map(|side| side as u32);
             let a = Matrix::new(ab.slice(0, m * stride).cast::<L>(), rows, depth, stride_32);
             let b = Matrix::new(ab.slice(m * stride, n * stride).cast::<F8E4M3>(), depth, columns, stride_32);
             let (b, c) = (Matrix { transposed: true, ..b }, Matrix::new(c.view(), rows, columns, columns));
-            Ok(sequence.run(ab.engine(), Product { a, b, c, alpha: alpha as f32, beta: 0.0, adding })?)
-        }))
+            Product { a, b, c, alpha: alpha as f32, beta: 0.0, adding }
+        };
+        let (ab, of_engine) = (self.uploaded.get(engine, &[&self.stored])?, |engine: &Engine| Ok(sequence(engine)?));
+        // All ones are NaN, so an element that is never written is detected.
+        Apart::prepare(self, rung, ab, (m * n, 0xFF), of_engine, product)
     }
 }
 
@@ -165,11 +168,9 @@ impl Problem for Fp8Problem {
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
-        let ab = self.uploaded.get(engine, &[&self.stored])?;
-        // All ones are NaN, so an element that is never written is detected.
-        Apart::prepare(self, rung, ab, (self.product.m * self.product.n, 0xFF), |engine| match self.of_a {
-            Eight::E4m3 => self.launches::<F8E4M3>(engine),
-            Eight::E5m2 => self.launches::<F8E5M2>(engine),
-        })
+        match self.of_a {
+            Eight::E4m3 => self.prepare_as::<F8E4M3>(engine, rung),
+            Eight::E5m2 => self.prepare_as::<F8E5M2>(engine, rung),
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::{
     compare, entry,
 };
 use crate::data::{Data, Distribution, Dtype};
-use rungs::engine::{AnyBuffer, Engine};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::histogram::{Key, MAX_BINS};
 use rungs_kernels::ladder::Ladder;
@@ -125,12 +125,9 @@ where
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
         let entry = entry(self.ladder, rung)?;
         let keys = self.uploaded.get(engine, &[&self.keys])?;
-        Apart::prepare(self, rung, keys, (self.bins as usize, 0xA5), |engine| {
-            let mut counter = entry.counter::<K>(engine, self.bins)?;
-            Ok(Box::new(move |keys, counts| {
-                Ok(counter.run(keys.engine(), Keys { keys: keys.view(), counts: counts.view() })?)
-            }))
-        })
+        let sequence = |engine: &Engine| Ok(entry.counter::<K>(engine, self.bins)?);
+        let args = |keys: &Buffer<K>, counts: &Buffer<u32>| Keys { keys: keys.view(), counts: counts.view() };
+        Apart::prepare(self, rung, keys, (self.bins as usize, 0xA5), sequence, args)
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {

@@ -1,6 +1,6 @@
 //! Matrix product.
 
-use super::apart::{Apart, Launches};
+use super::apart::Apart;
 use super::fp8::Eight;
 use super::oracle::products as oracle;
 use super::upload::{Changed, Uploaded};
@@ -13,7 +13,7 @@ use oracle::Number;
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::matmul::{self, Batch, Matmul, Matrix, Multiplied, Multiplier as _, Precision, Product};
-use rungs_kernels::ladder::{Entry, Ladder};
+use rungs_kernels::ladder::{Entry, Ladder, Sequence};
 use simt::{bf16, f16};
 use std::fmt::Display;
 use std::rc::Rc;
@@ -248,7 +248,8 @@ impl<T: Typed> Problem for MatmulProblem<T> {
         let ab = self.operands(engine)?;
         if self.of[0].beta == 0.0 {
             // All ones are NaN, so an element that is never written is detected.
-            return Apart::prepare(self, rung, ab, (self.c_elements(), 0xFF), |engine| self.launches(engine, rung));
+            let (of_c, sequence) = ((self.c_elements(), 0xFF), |engine: &Engine| self.sequence(engine, rung));
+            return Apart::prepare(self, rung, ab, of_c, sequence, |ab, c| self.product(ab, c));
         }
         let before = engine.alloc(self.c_elements())?;
         let mut start = 0;
@@ -257,8 +258,8 @@ impl<T: Typed> Problem for MatmulProblem<T> {
             start += one.c.len();
         }
         let c = Changed::new(engine, self.c_elements())?;
-        let (launches, scratch_bytes) = engine.held_after(|| self.launches(engine, rung))?;
-        Ok(Box::new(Updated { problem: self, rung: rung.name, ab, before, c, launches, scratch_bytes }))
+        let (sequence, scratch_bytes) = engine.held_after(|| self.sequence(engine, rung))?;
+        Ok(Box::new(Updated { problem: self, rung: rung.name, ab, before, c, sequence, scratch_bytes }))
     }
 
     /// Libraries take one product, operands by rows, and no factors.
@@ -270,13 +271,13 @@ impl<T: Typed> Problem for MatmulProblem<T> {
 }
 
 /// A product whose C has something in it before.
-struct Updated<'p, T> {
+struct Updated<'p, T: Typed> {
     problem: &'p MatmulProblem<T>,
     rung: &'static str,
     ab: Rc<Buffer<T>>,
     before: Buffer<T>,
     c: Changed<T>,
-    launches: Launches<T, T>,
+    sequence: Sequence<Product<T>>,
     scratch_bytes: u64,
 }
 
@@ -290,7 +291,8 @@ impl<T: Typed> Prepared for Updated<'_, T> {
     }
 
     fn run(&mut self) -> Result<()> {
-        (self.launches)(&self.ab, self.c.for_next())
+        let c = self.c.for_next();
+        Ok(self.sequence.run(c.engine(), self.problem.product(&self.ab, c))?)
     }
 
     fn scratch_bytes(&self) -> u64 {
@@ -359,23 +361,26 @@ impl<T: Typed> MatmulProblem<T> {
     }
 
     /// The rung's launches.
-    fn launches(&self, engine: &Engine, rung: &Rung) -> Result<Launches<T, T>> {
+    fn sequence(&self, engine: &Engine, rung: &Rung) -> Result<Sequence<Product<T>>> {
+        let one = &self.of[0];
+        let sizes = matmul::Sizes { m: one.m as u32, n: one.n as u32, k: one.k as u32 };
+        Ok(entry(self.ladder, rung)?.multiplier(engine, sizes)?)
+    }
+
+    /// The product of the operands in `ab` to `c`.
+    fn product(&self, ab: &Buffer<T>, c: &Buffer<T>) -> Product<T> {
         let (one, count) = (&self.of[0], self.of.len());
         let (m, n, k) = (one.m as u32, one.n as u32, one.k as u32);
-        let transposed = [0, 1].map(|i| self.by_columns[i].is_some());
-        let mut launches = entry(self.ladder, rung)?.multiplier(engine, matmul::Sizes { m, n, k })?;
-        let (alpha, beta) = (T::factor(one.alpha), T::factor(one.beta));
+        let [a_by_columns, b_by_columns] = [0, 1].map(|i| self.by_columns[i].is_some());
+        let matrix = |buffer: &Buffer<T>, start, rows, columns, transposed| {
+            let data = buffer.slice(start, count * rows as usize * columns as usize);
+            Matrix { data, rows, columns, stride: if transposed { rows } else { columns }, transposed }
+        };
+        let a = matrix(ab, 0, m, k, a_by_columns);
+        let b = matrix(ab, count * m as usize * k as usize, k, n, b_by_columns);
         let batch = Batch { count: count as u32, a: m * k, b: k * n, c: m * n };
-        Ok(Box::new(move |ab: &Buffer<T>, c: &Buffer<T>| {
-            let matrix = |buffer: &Buffer<T>, start, rows, columns, transposed| {
-                let data = buffer.slice(start, count * rows as usize * columns as usize);
-                Matrix { data, rows, columns, stride: if transposed { rows } else { columns }, transposed }
-            };
-            let a = matrix(ab, 0, m, k, transposed[0]);
-            let b = matrix(ab, count * m as usize * k as usize, k, n, transposed[1]);
-            let product = Product { alpha, beta, batch, ..Product::new(a, b, matrix(c, 0, m, n, false)) };
-            Ok(launches.run(ab.engine(), product)?)
-        }))
+        let (alpha, beta) = (T::factor(one.alpha), T::factor(one.beta));
+        Product { alpha, beta, batch, ..Product::new(a, b, matrix(c, 0, m, n, false)) }
     }
 }
 

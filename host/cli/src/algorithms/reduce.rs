@@ -9,7 +9,7 @@ use super::{
     Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype};
-use rungs::engine::{AnyBuffer, Engine};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::reduce::{Elements, Reduce, Reduces};
@@ -96,13 +96,9 @@ where
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
         let (entry, n) = (entry(self.ladder, rung)?, self.input.len() as u32);
         let input = self.uploaded.get(engine, &[&self.input])?;
-        Apart::prepare(self, rung, input, (1, 0xA5), |engine| {
-            let mut reducer = entry.reducer::<T>(engine, n, self.operation)?;
-            Ok(Box::new(move |input, output| {
-                let args = Elements { input: input.view(), output: output.view() };
-                Ok(reducer.run(input.engine(), args)?)
-            }))
-        })
+        let sequence = |engine: &Engine| Ok(entry.reducer::<T>(engine, n, self.operation)?);
+        let args = |input: &Buffer<T>, output: &Buffer<T>| Elements { input: input.view(), output: output.view() };
+        Apart::prepare(self, rung, input, (1, 0xA5), sequence, args)
     }
 
     fn makes_one_value(&self) -> bool {

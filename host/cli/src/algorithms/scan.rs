@@ -9,7 +9,7 @@ use super::{
     Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Dtype};
-use rungs::engine::{AnyBuffer, Engine};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::scan::{Elements, Scan, Scans};
@@ -92,13 +92,13 @@ where
         let (entry, n) = (entry(self.ladder, rung)?, self.input.len());
         let input = self.uploaded.get(engine, &[&self.input])?;
         let Parameters { operation, exclusive, .. } = self.parameters;
-        Apart::prepare(self, rung, input, (n, T::POISON), |engine| {
-            let mut scanner = entry.scanner::<T>(engine, n as u32, operation)?;
-            Ok(Box::new(move |input, output| {
-                let args = Elements { input: input.view(), output: output.view(), exclusive };
-                Ok(scanner.run(input.engine(), args)?)
-            }))
-        })
+        let sequence = |engine: &Engine| Ok(entry.scanner::<T>(engine, n as u32, operation)?);
+        let args = move |input: &Buffer<T>, output: &Buffer<T>| Elements {
+            input: input.view(),
+            output: output.view(),
+            exclusive,
+        };
+        Apart::prepare(self, rung, input, (n, T::POISON), sequence, args)
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {

@@ -7,7 +7,8 @@ use rungs_kernels::ladder::histogram::{Counts, Keys};
 use rungs_kernels::ladder::reduce::{self as reductions, Reduces};
 use rungs_kernels::ladder::scan::{self as scans, Scans};
 use rungs_kernels::ladder::sort::Sort;
-use rungs_kernels::ladder::{Answer, Entry, Failed, Ladder, Launcher, Launches, Rung};
+use rungs_kernels::ladder::{Answer, Entry, Failed, Ladder, Launcher, Options, Result as Prepared};
+use rungs_kernels::ladder::{Rung, Runs, Sequence};
 use rungs_kernels::operator::Operation;
 
 /// The name of the reader's rung.
@@ -74,58 +75,41 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// Launches for words of 32 bits, in the place of launches for all types.
-struct WordsAlone<R: ?Sized + 'static>(&'static R);
+/// Launches for words of 32 bits, in the place of launches for all types. The operation is always the sum.
+struct WordsAlone<A: 'static>(&'static dyn Runs<A>);
 
 /// Launches for bytes, in the place of launches for all types.
-struct BytesAlone(&'static dyn Counts<u8>);
+struct BytesAlone(&'static dyn Runs<Keys<u8>>);
 
-fn not_this_type<T>() -> rungs_kernels::ladder::Result<T> {
+fn not_this_type<T>() -> Prepared<T> {
     Err(Failed::Unsuitable("an answer takes elements of one type".into()))
 }
 
-impl Reduces<u32> for WordsAlone<dyn Reduces<u32>> {
-    fn launches(
-        &self,
-        on: &dyn Launcher,
-        n: u32,
-        operation: Operation,
-    ) -> rungs_kernels::ladder::Result<Launches<reductions::Elements<u32>>> {
-        self.0.launches(on, n, operation)
+type Reduction<T> = reductions::Elements<T>;
+type Scanned<T> = scans::Elements<T>;
+
+impl Reduces<u32> for WordsAlone<Reduction<u32>> {
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, _: Operation) -> Prepared<Sequence<Reduction<u32>>> {
+        self.0.prepare(on, n, Options::default())
     }
 }
 
-impl Scans<u32> for WordsAlone<dyn Scans<u32>> {
-    fn launches(
-        &self,
-        on: &dyn Launcher,
-        n: u32,
-        operation: Operation,
-    ) -> rungs_kernels::ladder::Result<Launches<scans::Elements<u32>>> {
-        self.0.launches(on, n, operation)
+impl Scans<u32> for WordsAlone<Scanned<u32>> {
+    fn prepare(&'static self, on: &dyn Launcher, n: u32, _: Operation) -> Prepared<Sequence<Scanned<u32>>> {
+        self.0.prepare(on, n, Options::default())
     }
 }
 
 macro_rules! other_types {
     ($($t:ty),*) => {$(
-        impl Reduces<$t> for WordsAlone<dyn Reduces<u32>> {
-            fn launches(
-                &self,
-                _: &dyn Launcher,
-                _: u32,
-                _: Operation,
-            ) -> rungs_kernels::ladder::Result<Launches<reductions::Elements<$t>>> {
+        impl Reduces<$t> for WordsAlone<Reduction<u32>> {
+            fn prepare(&'static self, _: &dyn Launcher, _: u32, _: Operation) -> Prepared<Sequence<Reduction<$t>>> {
                 not_this_type()
             }
         }
 
-        impl Scans<$t> for WordsAlone<dyn Scans<u32>> {
-            fn launches(
-                &self,
-                _: &dyn Launcher,
-                _: u32,
-                _: Operation,
-            ) -> rungs_kernels::ladder::Result<Launches<scans::Elements<$t>>> {
+        impl Scans<$t> for WordsAlone<Scanned<u32>> {
+            fn prepare(&'static self, _: &dyn Launcher, _: u32, _: Operation) -> Prepared<Sequence<Scanned<$t>>> {
                 not_this_type()
             }
         }
@@ -134,13 +118,13 @@ macro_rules! other_types {
 other_types!(i32, f32, u64, i64, f64);
 
 impl Counts<u8> for BytesAlone {
-    fn launches(&self, on: &dyn Launcher, bins: u32) -> rungs_kernels::ladder::Result<Launches<Keys<u8>>> {
-        self.0.launches(on, bins)
+    fn prepare(&'static self, on: &dyn Launcher, bins: u32) -> Prepared<Sequence<Keys<u8>>> {
+        self.0.prepare(on, bins, Options::default())
     }
 }
 
 impl Counts<u32> for BytesAlone {
-    fn launches(&self, _: &dyn Launcher, _: u32) -> rungs_kernels::ladder::Result<Launches<Keys<u32>>> {
+    fn prepare(&'static self, _: &dyn Launcher, _: u32) -> Prepared<Sequence<Keys<u32>>> {
         not_this_type()
     }
 }

@@ -2,7 +2,6 @@ use super::*;
 use rungs::error::Result;
 use rungs_kernels::ladder::Answer;
 use rungs_kernels::ladder::reduce::*;
-use rungs_kernels::operator::Operation;
 use simt::{kernel, thread};
 use std::cell::Cell;
 
@@ -34,18 +33,15 @@ enum Own {
     Races,
 }
 
-impl Reduces<u32> for Own {
-    fn launches(
-        &self,
-        _: &dyn Launcher,
-        _: u32,
-        _: Operation,
-    ) -> rungs_kernels::ladder::Result<Launches<Elements<u32>>> {
+impl Runs<Elements<u32>> for Own {
+    fn prepare(&self, on: &dyn Launcher, n: u32, _: Options) -> rungs_kernels::ladder::Result<Sequence<Elements<u32>>> {
         let (leave_out, races) = (matches!(self, Self::LeavesOut) as u32, matches!(self, Self::Races));
-        Ok(Box::new(move |on, Elements { input, output }| match races {
-            true => on.launch(contest_race, Geometry::linear(1, 64), (input, output)),
-            false => on.launch(contest_sum, Geometry::linear(1, 1), (input, output, leave_out)),
-        }))
+        sequence(on, n, move |_| {
+            Ok(Box::new(move |on, Elements { input, output }| match races {
+                true => on.launch(contest_race, Geometry::linear(1, 64), (input, output)),
+                false => on.launch(contest_sum, Geometry::linear(1, 1), (input, output, leave_out)),
+            }))
+        })
     }
 }
 

@@ -5,10 +5,11 @@ use crate::ShardedVec;
 use rungs::engine::{Buffer, Engine};
 use rungs::error::Result;
 use rungs::keys::order_of;
+use rungs_kernels::encode;
 use rungs_kernels::keys::UNSIGNED;
-use rungs_kernels::ladder::sort::{Keys, Width};
+use rungs_kernels::ladder::sort::Width;
 use rungs_kernels::merge::r1_merge_path::launches::{merge_two, two_words};
-use simt::Scalar;
+use simt::{Global, Kernel, Scalar};
 use std::ops::Range;
 
 /// Merges `part` of the keys of one buffer, of which the first `first` are sorted, and the others, which are no more,
@@ -33,10 +34,9 @@ impl<T: Total> Sorter<'_, T> {
     /// Merges sorted pieces that lie one behind the other from the beginning of the keys' memory on, none longer than
     /// the one before. Neighbours are merged until there is one piece, and none ever gets longer than the one before.
     pub(super) fn merge(&mut self, keys: &mut ShardedVec<'_, T>, pieces: Vec<usize>) -> Result<()> {
-        let order = order_of(T::DTYPE);
         // Kernels compare unsigned words.
-        if order != UNSIGNED && pieces.iter().filter(|&&len| len > 0).count() > 1 {
-            T::Word::encode_all(&self.engine, Keys { keys: keys.view().cast(), order })?;
+        if order_of(T::DTYPE) != UNSIGNED && pieces.iter().filter(|&&len| len > 0).count() > 1 {
+            self.map(<T::Word as Width>::Encode::default(), keys)?;
             self.merge_words(keys, pieces)?;
             return self.decode(keys);
         }
@@ -47,8 +47,17 @@ impl<T: Total> Sorter<'_, T> {
     pub(super) fn decode(&self, keys: &ShardedVec<'_, T>) -> Result<()> {
         match order_of(T::DTYPE) {
             UNSIGNED => Ok(()),
-            order => Ok(T::Word::decode_all(&self.engine, Keys { keys: keys.view().cast(), order })?),
+            _ => self.map(<T::Word as Width>::Decode::default(), keys),
         }
+    }
+
+    /// Maps the keys to unsigned words, or back, by one of the kernels of [`Width`].
+    fn map<K>(&self, kernel: K, keys: &ShardedVec<'_, T>) -> Result<()>
+    where
+        K: Kernel<Args = (Global<T::Word>, u32)>,
+    {
+        let words: Global<T::Word> = keys.view().cast();
+        self.engine.launch(kernel, encode::geometry(words.len()), (words, order_of(T::DTYPE)))
     }
 
     /// [`Sorter::merge`] of unsigned words.

@@ -53,11 +53,10 @@ mod launches {
     use super::digits::Digits;
     use super::kernels::*;
     use super::*;
-    use rungs_common::ladder::top_k::{Entry, Keys, Launches, TopK};
+    use rungs_common::ladder::top_k::{Entry, FindsLargest, Keys, TopK};
     use rungs_common::rung;
     use simt::launcher::{Launcher, Result, Scratch};
-    use simt::{Geometry, Global};
-    use std::boxed::Box;
+    use simt::{Geometry, Global, Kernel};
 
     /// The row of the ladder.
     pub static RUNG: Entry<&dyn TopK> =
@@ -65,12 +64,15 @@ mod launches {
 
     struct Sampled;
 
-    impl TopK for Sampled {
-        fn launches(&self, on: &dyn Launcher, n: u32, k: u32) -> Result<Launches<Keys>> {
-            let sequence = Sequence::<u32>::new(on, Plan::new(n, k))?;
-            Ok(Box::new(move |on, Keys { input, output, order }| {
-                sequence.run(on, Args { input, output, nth: output.slice(0, 0), order })
-            }))
+    impl FindsLargest for Sampled {
+        type Memory = Sequence<u32>;
+
+        fn scratch(on: &dyn Launcher, n: u32, k: u32) -> Result<Sequence<u32>> {
+            Sequence::new(on, Plan::new(n, k))
+        }
+
+        fn find(on: &dyn Launcher, Keys { input, output, order }: Keys, sequence: &mut Sequence<u32>) -> Result {
+            sequence.run(on, Args { input, output, nth: output.slice(0, 0), order })
         }
     }
 
@@ -133,36 +135,36 @@ mod launches {
         fn launch(on: &dyn Launcher, sequence: &Sequence<Self>, args: Args<Self>) -> Result;
     }
 
-    macro_rules! words {
-        ($($W:ty),*) => {$(
-            impl Selects for $W {
-                fn launch(on: &dyn Launcher, sequence: &Sequence<Self>, args: Args<Self>) -> Result {
-                    let Plan { n, k, rank, .. } = sequence.plan;
-                    let Args { input, output, nth, order } = args;
-                    let (candidates, control) = (sequence.candidates.view(), sequence.control.view());
-                    let (bytes, multiprocessors) = (size_of::<$W>() as u32, on.device().multiprocessors);
-                    if rank == 0 {
-                        on.clear(control)?;
-                    } else {
-                        let one = Geometry::linear(1, BLOCK);
-                        on.launch(top_k_sampled_pivot::<$W>::default(), one, (input, order, rank, control))?;
-                        let grid = filter_grid(n, bytes, multiprocessors);
-                        // Behind the pivot's launch, which waits for all before it: the keys are there.
-                        let grid = Geometry::linear(grid, FILTER_BLOCK).shared(STAGE_BYTES).overlapping();
-                        on.launch(top_k_sampled_filter::<$W>::default(), grid, (input, order, candidates, control))?;
-                    }
-                    let mut grid = Geometry::linear(select_grid(n, bytes, multiprocessors), BLOCK);
-                    if grid.grid[0] > 1 {
-                        // Blocks wait for each other.
-                        grid = grid.together();
-                    }
-                    let args = (input, order, candidates, control, k, output, nth);
-                    on.launch(top_k_sampled_select::<$W>::default(), grid, args)
-                }
+    impl<W: Digits> Selects for W
+    where
+        top_k_sampled_pivot<W>: Kernel<Args = (Global<W>, u32, u32, Global<u32>)>,
+        top_k_sampled_filter<W>: Kernel<Args = (Global<W>, u32, Global<W>, Global<u32>)>,
+        top_k_sampled_select<W>: Kernel<Args = (Global<W>, u32, Global<W>, Global<u32>, u32, Global<W>, Global<W>)>,
+    {
+        fn launch(on: &dyn Launcher, sequence: &Sequence<Self>, args: Args<Self>) -> Result {
+            let Plan { n, k, rank, .. } = sequence.plan;
+            let Args { input, output, nth, order } = args;
+            let (candidates, control) = (sequence.candidates.view(), sequence.control.view());
+            let (bytes, multiprocessors) = (size_of::<W>() as u32, on.device().multiprocessors);
+            if rank == 0 {
+                on.clear(control)?;
+            } else {
+                let one = Geometry::linear(1, BLOCK);
+                on.launch(top_k_sampled_pivot::<W>::default(), one, (input, order, rank, control))?;
+                let grid = filter_grid(n, bytes, multiprocessors);
+                // Behind the pivot's launch, which waits for all before it: the keys are there.
+                let grid = Geometry::linear(grid, FILTER_BLOCK).shared(STAGE_BYTES).overlapping();
+                on.launch(top_k_sampled_filter::<W>::default(), grid, (input, order, candidates, control))?;
             }
-        )*};
+            let mut grid = Geometry::linear(select_grid(n, bytes, multiprocessors), BLOCK);
+            if grid.grid[0] > 1 {
+                // Blocks wait for each other.
+                grid = grid.together();
+            }
+            let args = (input, order, candidates, control, k, output, nth);
+            on.launch(top_k_sampled_select::<W>::default(), grid, args)
+        }
     }
-    words!(u32, u64);
 
     /// The launches of a plan, with their scratch memory; they can be run again and again.
     pub struct Sequence<W> {

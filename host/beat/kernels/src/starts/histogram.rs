@@ -42,18 +42,16 @@ pub mod launches {
     use rungs_kernels::ladder::histogram::*;
 
     /// What competes.
-    pub static ANSWER: Answer = Answer::Histogram(&Own);
+    pub static ANSWER: Answer = Answer::Histogram(&Functions { scratch: no_scratch, run: count });
 
-    struct Own;
-
-    impl Counts<u8> for Own {
-        // Scratch memory is taken here, once; the closure is what is timed.
-        fn launches(&self, _: &dyn Launcher, bins: u32) -> Result<Launches<Keys<u8>>> {
-            let all = |n: u32| Geometry::linear(n.div_ceil(BLOCK), BLOCK);
-            Ok(Box::new(move |on, Keys { keys, counts }| {
-                on.launch(own_histogram_clear, all(bins), (counts,))?;
-                on.launch(own_histogram, all(keys.len()), (keys, counts))
-            }))
-        }
+    /// Counts `keys`; this is what is timed. Other memory is taken once, by a function in place of [`no_scratch`], which
+    /// is told the number of bins, and whose result `count` then gets.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn count(on: &dyn Launcher, Keys { keys, counts }: Keys<u8>, (): &mut ()) -> Result {
+        let all = |n: u32| Geometry::linear(n.div_ceil(BLOCK), BLOCK);
+        on.launch(own_histogram_clear, all(counts.len()), (counts,))?;
+        on.launch(own_histogram, all(keys.len()), (keys, counts))
     }
 }

@@ -34,20 +34,17 @@ pub mod launches {
     use super::*;
     use rungs_kernels::ladder::Answer;
     use rungs_kernels::ladder::reduce::*;
-    use rungs_kernels::operator::Operation;
 
     /// What competes.
-    pub static ANSWER: Answer = Answer::Reduce(&Own);
+    pub static ANSWER: Answer = Answer::Reduce(&Functions { scratch: no_scratch, run: reduce });
 
-    struct Own;
-
-    impl Reduces<u32> for Own {
-        // Scratch memory is taken here, once; the closure is what is timed. The operation is always the sum.
-        fn launches(&self, _: &dyn Launcher, n: u32, _: Operation) -> Result<Launches<Elements<u32>>> {
-            Ok(Box::new(move |on, Elements { input, output }| {
-                on.launch(own_reduce_clear, Geometry::linear(1, 1), (output,))?;
-                on.launch(own_reduce, Geometry::linear(n.div_ceil(BLOCK), BLOCK), (input, output))
-            }))
-        }
+    /// Adds up `input`; this is what is timed. Other memory is taken once, by a function in place of [`no_scratch`],
+    /// whose result `reduce` then gets.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn reduce(on: &dyn Launcher, Elements { input, output }: Elements<u32>, (): &mut ()) -> Result {
+        on.launch(own_reduce_clear, Geometry::linear(1, 1), (output,))?;
+        on.launch(own_reduce, Geometry::linear(input.len().div_ceil(BLOCK), BLOCK), (input, output))
     }
 }

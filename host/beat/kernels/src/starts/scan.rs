@@ -29,30 +29,31 @@ pub mod launches {
     use super::*;
     use rungs_kernels::ladder::Answer;
     use rungs_kernels::ladder::scan::*;
-    use rungs_kernels::operator::Operation;
 
     /// What competes.
-    pub static ANSWER: Answer = Answer::Scan(&Own);
+    pub static ANSWER: Answer = Answer::Scan(&Functions { scratch, run: scan });
 
-    struct Own;
+    /// The scratch memory for `n` elements, which is taken once.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn scratch(on: &dyn Launcher, n: u32, _: &Options) -> Result<[Scratch<u32>; 2]> {
+        Ok([on.scratch(n)?, on.scratch(n)?])
+    }
 
-    impl Scans<u32> for Own {
-        // Scratch memory is taken here, once; the closure is what is timed. The operation is always the sum, and each
-        // result includes its own element.
-        fn launches(&self, on: &dyn Launcher, n: u32, _: Operation) -> Result<Launches<Elements<u32>>> {
-            let spare = [on.scratch::<u32>(n)?, on.scratch::<u32>(n)?];
-            let geometry = Geometry::linear(n.div_ceil(BLOCK), BLOCK);
-            // At least one, which copies a single element.
-            let steps = n.next_power_of_two().ilog2().max(1);
-            Ok(Box::new(move |on, Elements { input, output, .. }| {
-                let mut from = input;
-                for step in 0..steps {
-                    let to = if step + 1 == steps { output } else { spare[step as usize % 2].view() };
-                    on.launch(own_scan_step, geometry, (from, to, 1 << step))?;
-                    from = to;
-                }
-                Ok(())
-            }))
+    /// Makes the running sums of `input`; this is what is timed. Each includes its own element.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn scan(on: &dyn Launcher, elements: Elements<u32>, spare: &mut [Scratch<u32>; 2]) -> Result {
+        let (Elements { input, output, .. }, n) = (elements, elements.input.len());
+        // At least one, which copies a single element.
+        let (mut from, steps) = (input, n.next_power_of_two().ilog2().max(1));
+        for step in 0..steps {
+            let to = if step + 1 == steps { output } else { spare[step as usize % 2].view() };
+            on.launch(own_scan_step, Geometry::linear(n.div_ceil(BLOCK), BLOCK), (from, to, 1 << step))?;
+            from = to;
         }
+        Ok(())
     }
 }
