@@ -395,6 +395,28 @@ fn files_use_each_other_in_one_direction() {
     assert!(known[&module("r2_shared_step")].contains(&module("r1_global_step")), "{known:#?}");
 }
 
+/// The functions are in the files that docs/rungs.md names, from the command to the driver.
+#[test]
+fn the_path_of_a_launch_is_the_documented_one() {
+    let page = fs::read_to_string(root().join("docs/rungs.md")).unwrap();
+    let (_, path) = page.split_once("## From the command to the driver").unwrap();
+    let (mut functions, mut files) = (0, BTreeSet::new());
+    for row in path.lines().take_while(|line| !line.starts_with("##")).filter(|line| line.starts_with("| `")) {
+        let cells: Vec<_> = row.split('|').collect();
+        let (_, file) = cells[2].trim().trim_end_matches(')').split_once("](../").unwrap();
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        for function in cells[1].split('`').skip(1).step_by(2) {
+            let name = function.rsplit("::").next().unwrap();
+            let is_there = ["(", "<"].iter().any(|next| text.contains(&format!("fn {name}{next}")));
+            assert!(is_there, "{file} has no function {name}");
+            functions += 1;
+        }
+        files.insert(file.to_owned());
+    }
+    // Ten calls, by way of six files and the driver's.
+    assert_eq!((functions, files.len()), (11, 7), "{files:?}");
+}
+
 /// Cargo looks for no tests there: a file is a module of `vectors`, or named in the manifest.
 #[test]
 fn every_test_of_vectors_is_run() {
