@@ -62,15 +62,11 @@ impl Entry<Cubes> {
     /// None.
     pub fn adder(&self, on: &dyn Launcher, plan: Plan) -> Result<Sequence<Values>> {
         let run = self.run;
-        ready(
-            on,
-            0,
-            move |_| Ok((run, plan)),
-            |on, values, (run, plan)| {
-                expect_len("sums", values.sums, plan.sums)?;
-                expect_len("words of times", values.times, plan.blocks * TIMES)?;
-                run.launch(on, *plan, values)
-            },
-        )
+        let memory = move |_: &dyn Launcher| Ok((run, plan));
+        ready(on, 0, memory, |on, values: Values, (run, plan)| {
+            expect_len("sums", values.sums, plan.sums)?;
+            expect_len("words of times", values.times, plan.blocks * TIMES)?;
+            run.launch(on, *plan, values)
+        })
     }
 }

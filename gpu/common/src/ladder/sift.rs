@@ -62,11 +62,21 @@ impl<T: Scalar> Items<T> {
 
 /// A rung for items of type `T`.
 pub trait SiftsOf<T>: Sync {
-    /// The launches for `n` items; takes their scratch memory.
+    /// The rung ready for `n` items.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>>;
+    /// Those of [`Serves::scratch`].
+    fn prepare(&'static self, on: &dyn Launcher, n: u32) -> Result<Sequence<Items<T>>>;
+}
+
+impl<T: Scalar, R: Serves<Items<T>> + Sift> SiftsOf<T> for R {
+    fn prepare(&'static self, on: &dyn Launcher, n: u32) -> Result<Sequence<Items<T>>> {
+        let scratch = move |on: &dyn Launcher| Ok((self.task(), self.scratch(on, n)?));
+        ready(on, n, scratch, |on, items: Items<T>, (task, memory)| {
+            items.check_for(*task, items.input.len())?;
+            R::run(on, items, memory)
+        })
+    }
 }
 
 /// A rung for items of all six types.
@@ -84,14 +94,7 @@ impl Entry<&'static dyn Sift> {
     where
         dyn Sift: SiftsOf<T>,
     {
-        let run = self.run;
         self.rung.check(&Ask::of::<T>(on, n))?;
-        sequence(on, n, move |on| {
-            let mut launches = SiftsOf::<T>::launches(run, on, n)?;
-            Ok(Box::new(move |on, items: Items<T>| {
-                items.check_for(run.task(), n)?;
-                launches(on, items)
-            }))
-        })
+        SiftsOf::<T>::prepare(self.run, on, n)
     }
 }

@@ -240,6 +240,16 @@ pub mod launches {
 
     type Args<L, R, C> = (TensorMap<L>, TensorMap<R>, TensorMap<C>, Global<L>, Global<R>, Global<C>, Shape, u32);
 
+    /// The scales of A and of B.
+    type TwoScales = (Global<f32>, Global<f32>);
+
+    /// What a product with scales takes.
+    #[rustfmt::skip]
+    type ScaledArgs<C> = (
+        TensorMap<F8E4M3>, TensorMap<F8E4M3>, TensorMap<C>, Global<F8E4M3>, Global<F8E4M3>, Global<C>, Shape, u32,
+        Global<f32>, Global<f32>,
+    );
+
     /// The tiles of a kernel, from the widest on.
     #[doc(hidden)]
     #[derive(Clone, Copy, PartialEq)]
@@ -267,58 +277,74 @@ pub mod launches {
         fn launch(on: &dyn Launcher, by: (Width, Geometry), adding: Adding, args: Args<Self, R, C>) -> Result;
     }
 
-    macro_rules! times {
-        ($($L:ident $R:ident $C:ident: |$on:ident, $args:ident, $scales:ident| $scaled:expr;)*) => {$(
-            impl Times<$R, $C> for $L {
-                fn launch(
-                    $on: &dyn Launcher,
-                    (width, geometry): (Width, Geometry),
-                    adding: Adding,
-                    $args: Args<$L, $R, $C>,
-                ) -> Result {
-                    match (adding, width) {
-                        (Adding::OnTensorCores, Width::Pair) => {
-                            $on.launch(product_fp8_pair::<$L, $R, $C, OnTensorCores>::default(), geometry, $args)
-                        }
-                        (Adding::OnTensorCores, Width::Middle) => {
-                            $on.launch(product_fp8::<$L, $R, $C, OnTensorCores>::default(), geometry, $args)
-                        }
-                        (Adding::OnTensorCores, Width::Small) => {
-                            $on.launch(product_fp8_small::<$L, $R, $C, OnTensorCores>::default(), geometry, $args)
-                        }
-                        (Adding::Promoted, Width::Pair) => {
-                            $on.launch(product_fp8_pair::<$L, $R, $C, Promoted>::default(), geometry, $args)
-                        }
-                        (Adding::Promoted, Width::Middle) => {
-                            $on.launch(product_fp8::<$L, $R, $C, Promoted>::default(), geometry, $args)
-                        }
-                        (Adding::Promoted, Width::Small) => {
-                            $on.launch(product_fp8_small::<$L, $R, $C, Promoted>::default(), geometry, $args)
-                        }
-                        (Adding::Scaled { a, b }, _) => {
-                            let $scales = (geometry, a, b);
-                            $scaled
-                        }
-                    }
+    impl<L: Scales<R, C>, R: Eight, C: OfC> Times<R, C> for L
+    where
+        product_fp8<L, R, C, OnTensorCores>: Kernel<Args = Args<L, R, C>>,
+        product_fp8<L, R, C, Promoted>: Kernel<Args = Args<L, R, C>>,
+        product_fp8_pair<L, R, C, OnTensorCores>: Kernel<Args = Args<L, R, C>>,
+        product_fp8_pair<L, R, C, Promoted>: Kernel<Args = Args<L, R, C>>,
+        product_fp8_small<L, R, C, OnTensorCores>: Kernel<Args = Args<L, R, C>>,
+        product_fp8_small<L, R, C, Promoted>: Kernel<Args = Args<L, R, C>>,
+    {
+        fn launch(
+            on: &dyn Launcher,
+            (width, geometry): (Width, Geometry),
+            adding: Adding,
+            args: Args<L, R, C>,
+        ) -> Result {
+            match (adding, width) {
+                (Adding::OnTensorCores, Width::Pair) => {
+                    on.launch(product_fp8_pair::<L, R, C, OnTensorCores>::default(), geometry, args)
                 }
+                (Adding::OnTensorCores, Width::Middle) => {
+                    on.launch(product_fp8::<L, R, C, OnTensorCores>::default(), geometry, args)
+                }
+                (Adding::OnTensorCores, Width::Small) => {
+                    on.launch(product_fp8_small::<L, R, C, OnTensorCores>::default(), geometry, args)
+                }
+                (Adding::Promoted, Width::Pair) => {
+                    on.launch(product_fp8_pair::<L, R, C, Promoted>::default(), geometry, args)
+                }
+                (Adding::Promoted, Width::Middle) => {
+                    on.launch(product_fp8::<L, R, C, Promoted>::default(), geometry, args)
+                }
+                (Adding::Promoted, Width::Small) => {
+                    on.launch(product_fp8_small::<L, R, C, Promoted>::default(), geometry, args)
+                }
+                (Adding::Scaled { a, b }, _) => L::launch_scaled(on, geometry, (a, b), args),
             }
-        )*};
-        ($($C:ident)*) => {
-            times! {$(
-                F8E4M3 F8E4M3 $C: |on, args, scales| {
-                    let ((a, b, c, of_a, of_b, of_c, shape, boxes), (geometry, for_a, for_b)) = (args, scales);
-                    let args = (a, b, c, of_a, of_b, of_c, shape, boxes, for_a, for_b);
-                    on.launch(product_fp8_scaled::<$C>::default(), geometry, args)
-                };
-                F8E4M3 F8E5M2 $C: |on, args, _scales| no_scales();
-                F8E5M2 F8E4M3 $C: |on, args, _scales| no_scales();
-            )*}
-        };
+        }
     }
-    times!(f32 bf16);
 
-    fn no_scales() -> Result {
-        Err(Failed::Unsuitable("fp8 products have scales of blocks if A and B are both of e4m3".into()))
+    /// A type whose products with another may have scales of blocks.
+    pub trait Scales<R: Eight, C: OfC>: Eight {
+        /// Launches the product with the scales of A and of B.
+        ///
+        /// # Errors
+        /// Those of a launch; [`Failed::Unsuitable`] if products of these types have no scales.
+        #[doc(hidden)]
+        fn launch_scaled(_: &dyn Launcher, _: Geometry, _: TwoScales, _: Args<Self, R, C>) -> Result {
+            Err(Failed::Unsuitable("fp8 products have scales of blocks if A and B are both of e4m3".into()))
+        }
+    }
+
+    impl<C: OfC> Scales<F8E5M2, C> for F8E4M3 {}
+    impl<C: OfC> Scales<F8E4M3, C> for F8E5M2 {}
+
+    impl<C: OfC> Scales<F8E4M3, C> for F8E4M3
+    where
+        product_fp8_scaled<C>: Kernel<Args = ScaledArgs<C>>,
+    {
+        fn launch_scaled(
+            on: &dyn Launcher,
+            geometry: Geometry,
+            scales: TwoScales,
+            args: Args<Self, Self, C>,
+        ) -> Result {
+            let ((a, b, c, of_a, of_b, of_c, shape, boxes), (for_a, for_b)) = (args, scales);
+            let args = (a, b, c, of_a, of_b, of_c, shape, boxes, for_a, for_b);
+            on.launch(product_fp8_scaled::<C>::default(), geometry, args)
+        }
     }
 
     /// Why a device cannot run these products.

@@ -90,13 +90,16 @@ impl Sift for Below {
     }
 }
 
-impl<T: Pivot> SiftsOf<T> for Below {
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-        let scratch = scratch(on, n, self.0)?;
-        Ok(Box::new(move |on, items| {
-            let views = views(items.input, items.output, items.count);
-            T::Word::parted(on, &scratch, views, (items.rest.cast(), items.rest_count), items.pivot.bounds())
-        }))
+impl<T: Pivot> Serves<Items<T>> for Below {
+    type Memory = Selection<T::Word>;
+
+    fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Self::Memory> {
+        scratch(on, n, self.0)
+    }
+
+    fn run(on: &dyn Launcher, items: Items<T>, memory: &mut Self::Memory) -> Result {
+        let views = views(items.input, items.output, items.count);
+        T::Word::parted(on, memory, views, (items.rest.cast(), items.rest_count), items.pivot.bounds())
     }
 }
 
@@ -106,10 +109,15 @@ impl Sift for Firsts {
     }
 }
 
-impl<T: Pivot> SiftsOf<T> for Firsts {
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-        let scratch = scratch(on, n, self.0)?;
-        Ok(Box::new(move |on, items| T::Word::firsts(on, &scratch, views(items.input, items.output, items.count))))
+impl<T: Pivot> Serves<Items<T>> for Firsts {
+    type Memory = Selection<T::Word>;
+
+    fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Self::Memory> {
+        scratch(on, n, self.0)
+    }
+
+    fn run(on: &dyn Launcher, items: Items<T>, memory: &mut Self::Memory) -> Result {
+        T::Word::firsts(on, memory, views(items.input, items.output, items.count))
     }
 }
 
@@ -119,10 +127,15 @@ impl Sift for Lengths {
     }
 }
 
-impl<T: Pivot> SiftsOf<T> for Lengths {
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-        let scratch = Grouping::by(on, n, suitable(on, self.0))?;
-        Ok(Box::new(move |on, items| T::Word::run_lengths(on, &scratch, views_of_runs(items))))
+impl<T: Pivot> Serves<Items<T>> for Lengths {
+    type Memory = Grouping<T::Word, u32>;
+
+    fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Self::Memory> {
+        Grouping::by(on, n, suitable(on, self.0))
+    }
+
+    fn run(on: &dyn Launcher, items: Items<T>, memory: &mut Self::Memory) -> Result {
+        T::Word::run_lengths(on, memory, views_of_runs(items))
     }
 }
 
@@ -132,10 +145,15 @@ impl Sift for Sums {
     }
 }
 
-impl<T: Pivot> SiftsOf<T> for Sums {
-    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Items<T>>> {
-        let scratch = Grouping::by(on, n, suitable(on, self.0))?;
-        Ok(Box::new(move |on, items| T::Word::reduce(on, &scratch, views_of_runs(items))))
+impl<T: Pivot> Serves<Items<T>> for Sums {
+    type Memory = Grouping<T::Word, u32>;
+
+    fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Self::Memory> {
+        Grouping::by(on, n, suitable(on, self.0))
+    }
+
+    fn run(on: &dyn Launcher, items: Items<T>, memory: &mut Self::Memory) -> Result {
+        T::Word::reduce(on, memory, views_of_runs(items))
     }
 }
 

@@ -213,13 +213,9 @@ where
         <W as buckets::Sort>::count(on, keys, order, bits.top(), histogram, histogram.slice(0, 0))
     }
 
+    #[rustfmt::skip]
     fn split(
-        on: &dyn Launcher,
-        keys: Global<Self>,
-        order: u32,
-        bits: Bits,
-        cursors: Global<u32>,
-        output: Global<Self>,
+        on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, cursors: Global<u32>, output: Global<Self>,
     ) -> Result {
         let wide = keys.len() >= WIDE;
         let blocks = keys.len().div_ceil(partition_tile::<W>(wide));
@@ -237,13 +233,9 @@ where
         Ok(())
     }
 
+    #[rustfmt::skip]
     fn tiles(
-        on: &dyn Launcher,
-        histogram: Global<u32>,
-        n: u32,
-        bits: Bits,
-        besides: Besides,
-        tiles: Global<u32>,
+        on: &dyn Launcher, histogram: Global<u32>, n: u32, bits: Bits, besides: Besides, tiles: Global<u32>,
     ) -> Result {
         let geometry = Geometry::linear(starts_blocks(bits.first, bits.second), STARTS_THREADS).overlapping();
         let Besides { starts, second, first, .. } = besides;
@@ -260,12 +252,9 @@ where
         on.launch(radix_msd_skewed_starts::<W>::default(), geometry, args)
     }
 
+    #[rustfmt::skip]
     fn partition(
-        on: &dyn Launcher,
-        piece: Global<Self>,
-        tiles: Global<u32>,
-        after_copy: bool,
-        bits: Bits,
+        on: &dyn Launcher, piece: Global<Self>, tiles: Global<u32>, after_copy: bool, bits: Bits,
         memory: RunMemory<Self>,
     ) -> Result {
         let geometry = Geometry::linear(tiles.len() / 4, PARTITION_THREADS).shared(partition_shared(false));

@@ -177,13 +177,9 @@ where
     radix_msd_skewed_partition_wide<W, Plain>: Kernel<Args = PartitionArgs<W>>,
     radix_msd_skewed_partition_wide<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
 {
+    #[rustfmt::skip]
     fn count(
-        on: &dyn Launcher,
-        keys: Global<Self>,
-        order: u32,
-        top_bits: u32,
-        histogram: Global<u32>,
-        zeroed: Global<u32>,
+        on: &dyn Launcher, keys: Global<Self>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
     ) -> Result {
         let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
         let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));

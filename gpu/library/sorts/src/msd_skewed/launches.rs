@@ -182,12 +182,9 @@ where
         Self::finish(on, Arrays { scratch, output }, starts, histogram, lists, numbers)
     }
 
+    #[rustfmt::skip]
     fn finish(
-        on: &dyn Launcher,
-        arrays: Arrays<Self>,
-        starts: Global<u32>,
-        histogram: Global<u32>,
-        lists: Global<u32>,
+        on: &dyn Launcher, arrays: Arrays<Self>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
         numbers: Numbers,
     ) -> Result {
         let output = arrays.output;
@@ -197,17 +194,11 @@ where
         let args = (arrays.of(numbers.array()), output, starts, histogram, lists, numbers);
         if large {
             launch::<radix_msd_skewed_bucket_sort_large<W, Plain>, radix_msd_skewed_bucket_sort_large<W, Mapped>>(
-                on,
-                numbers.order,
-                geometry,
-                args,
+                on, numbers.order, geometry, args,
             )?;
         } else {
             launch::<radix_msd_skewed_bucket_sort<W, Plain>, radix_msd_skewed_bucket_sort<W, Mapped>>(
-                on,
-                numbers.order,
-                geometry,
-                args,
+                on, numbers.order, geometry, args,
             )?;
         }
         Self::sort_lists(on, arrays, lists, numbers)
