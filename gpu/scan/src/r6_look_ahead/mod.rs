@@ -237,14 +237,12 @@ pub mod launches {
 
     use super::*;
     use rungs_common::ladder::scan::*;
-    use rungs_common::state::words;
 
     /// The rung.
     pub static RUNG: Entry<&dyn Scan> =
         rung!("mod.rs", [scan_look_ahead]).with_tiles(&[TILE]).refusing(refuses).run_by(&LookAhead);
 
     struct LookAhead;
-
     const TILE: u64 = tile::<u32>() as u64;
 
     /// Bytes of dynamic shared memory: the ring.
@@ -264,7 +262,7 @@ pub mod launches {
     /// Words of the workspace for up to `n` elements of type `T`. It is zero before the first scan. After that only
     /// scans, of any type and size, one at a time, use it.
     pub const fn workspace<T>(n: u32) -> u32 {
-        STATES + most_tiles::<T>(n) * words::<T>()
+        STATES + most_tiles::<T>(n) * rungs_common::state::words::<T>()
     }
 
     /// Bytes of shared memory that a device must give a block: the ring, and room for the static arrays.
@@ -273,9 +271,8 @@ pub mod launches {
     fn refuses(ask: &Ask) -> Option<String> {
         let ((major, minor), shared_per_block) = (ask.device.compute_capability, ask.device.shared_per_block);
         if major < 9 {
-            let why =
-                format!("look-ahead needs a GPU and PTX of compute capability 9.0; here one is of {major}.{minor}");
-            return Some(format!("{why}; look-back runs on it"));
+            let why = "look-ahead needs a GPU and PTX of compute capability 9.0; here one is of";
+            return Some(format!("{why} {major}.{minor}; look-back runs on it"));
         }
         (shared_per_block < NEEDED).then(|| {
             let why = format!("look-ahead needs {NEEDED} bytes of shared memory per block, and this GPU gives");
@@ -287,7 +284,6 @@ pub mod launches {
     where
         scan_look_ahead<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
     {
-        /// The workspace.
         type Memory = Scratch<u64>;
 
         fn scratch(&self, on: &dyn Launcher, n: u32) -> Result<Scratch<u64>> {
@@ -295,10 +291,9 @@ pub mod launches {
             on.zeros(workspace::<T>(n))
         }
 
-        fn run(on: &dyn Launcher, elements: Elements<T>, workspace: &mut Scratch<u64>) -> Result {
-            let Elements { input, output, exclusive } = elements;
-            let blocks = grid::<T>(input.len(), on.device().multiprocessors);
-            let args = (input, output, workspace.view(), exclusive as u32);
+        fn run(on: &dyn Launcher, of: Elements<T>, workspace: &mut Scratch<u64>) -> Result {
+            let blocks = grid::<T>(of.input.len(), on.device().multiprocessors);
+            let args = (of.input, of.output, workspace.view(), of.exclusive as u32);
             on.launch(scan_look_ahead::<T, O>::default(), Geometry::linear(blocks, BLOCK).shared(SHARED_BYTES), args)
         }
     }

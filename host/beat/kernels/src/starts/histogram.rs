@@ -44,8 +44,8 @@ pub mod launches {
     /// What competes.
     pub static ANSWER: Answer = Answer::Histogram(&Functions { scratch: no_scratch, run: count });
 
-    /// Counts `keys`; this is what is timed. Other memory is taken once, by a function in place of [`no_scratch`], which
-    /// is told the number of bins, and whose result `count` then gets.
+    /// Counts `keys`; this is what is timed. Other memory is taken once, by a function in place of [`no_scratch`],
+    /// which is told the number of bins, and whose result `count` then gets.
     ///
     /// # Errors
     /// Those of a launch.
