@@ -265,13 +265,16 @@ pub fn ready<A: Lengths + 'static, M: 'static>(
     Ok(Box::new(Prepared { n, memory: Some(scratch(on)?), scratch: Box::new(scratch), run }))
 }
 
+/// Takes scratch memory.
+type Take<M> = Box<dyn Fn(&dyn Launcher) -> Result<M>>;
+
 /// Launches for `n` elements, with scratch memory `M`.
 ///
 /// Many leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is freed and
 /// the next run takes fresh memory.
 struct Prepared<A, M> {
     n: u32,
-    scratch: Box<dyn Fn(&dyn Launcher) -> Result<M>>,
+    scratch: Take<M>,
     memory: Option<M>,
     run: fn(&dyn Launcher, A, &mut M) -> Result,
 }

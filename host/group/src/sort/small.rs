@@ -104,7 +104,7 @@ mod tests {
     fn comes_back<T: Scalar + std::fmt::Debug>(small: &mut Small, engine: &Engine, n: usize, element: fn(u64) -> T) {
         let data: Vec<T> = (0..n as u64).map(element).collect();
         let array = small.upload(engine, &data).unwrap();
-        let next = small.upload(engine, &vec![element(!0); 33]).unwrap();
+        let next = small.upload(engine, &[element(!0); 33]).unwrap();
         assert!(small.download(array).unwrap() == data && array.view.len() as usize == n, "{n}");
         assert!(small.download(next).unwrap() == vec![element(!0); 33], "{n}");
     }
