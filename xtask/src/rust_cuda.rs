@@ -4,6 +4,7 @@
 //! itself again: compiled by the nightly, with the feature `rust-cuda`, which makes cuda_builder and the code generator
 //! part of it, both from the repository by the config file. That second xtask builds the kernels.
 
+mod packages;
 pub mod setup;
 
 use crate::{project, shell};

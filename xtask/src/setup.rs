@@ -50,7 +50,7 @@ pub struct Args {
 /// Goes through all needs, prints the place of each, and fails with those that cannot be met.
 pub fn run(args: &Args) -> Result<()> {
     let without = args.backend == Backend::Rustc && args.rust_cuda.are_given();
-    ensure!(!without, "--llvm and --llvm-source require --backend rust-cuda");
+    ensure!(!without, "--llvm, --llvm-source and --llvm-packages require --backend rust-cuda");
     let mut unmet = vec![];
     for need in NEEDS {
         let met = if args.dry_run { (need.find)() } else { meet(need) };

@@ -1,6 +1,6 @@
 //! `setup --backend rust-cuda`: the missing parts of rust-cuda's toolchain, and how each is installed.
 
-use super::pip_folder;
+use super::{packages, pip_folder};
 use crate::shell;
 use anyhow::{Context, Result, bail, ensure};
 use rungs_ptx::rust_cuda::{
@@ -60,12 +60,15 @@ pub struct Args {
     /// The SHA-256 of the source archive, if it is of another release of LLVM 7
     #[arg(long, value_name = "HASH", requires = "llvm_source")]
     llvm_sha256: Option<String>,
+    /// A folder with the packages (.deb) of LLVM 7 from an older Debian or Ubuntu, which are unpacked, not installed
+    #[arg(long, value_name = "DIR", conflicts_with = "llvm_source")]
+    llvm_packages: Option<PathBuf>,
 }
 
 impl Args {
     /// Whether one of them is given.
     pub fn are_given(&self) -> bool {
-        self.llvm.is_some() || self.llvm_source.is_some()
+        self.llvm.is_some() || self.llvm_source.is_some() || self.llvm_packages.is_some()
     }
 
     fn sha_256(&self) -> &str {
@@ -95,12 +98,15 @@ enum Step {
     Llvm19,
     /// LLVM 7, built from source.
     Llvm7,
+    /// LLVM 7, from packages that the user has.
+    Llvm7Packages,
 }
 
 /// The steps that install what is missing, by the names of the parts.
-fn steps(missing: &[&str], llvm: Llvm) -> Vec<Step> {
+fn steps(missing: &[&str], llvm: Llvm, packages: bool) -> Vec<Step> {
     let lacks = |parts: &[&str]| missing.iter().any(|part| parts.contains(part));
     let build = match llvm {
+        Llvm::Seven if packages => Step::Llvm7Packages,
         Llvm::Seven => Step::Llvm7,
         Llvm::Nineteen => Step::Llvm19,
     };
@@ -131,6 +137,10 @@ impl Step {
                 llvm_7_folder().unwrap_or_default().display(),
                 LLVM_7_MINUTES.div_ceil(cores)
             ),
+            Self::Llvm7Packages => format!(
+                "dpkg-deb: LLVM 7 from its packages, into {}; seconds, 230 MB",
+                llvm_7_folder().unwrap_or_default().display()
+            ),
         }
     }
 
@@ -141,6 +151,7 @@ impl Step {
             Self::Pip => "pip could not install CUDA's libraries; is there a network?",
             Self::Compiler | Self::Llvm19 => "apt could not install the packages; is there a network?",
             Self::Llvm7 => "LLVM 7 could not be built",
+            Self::Llvm7Packages => "the packages of LLVM 7 could not be unpacked",
         }
     }
 
@@ -158,6 +169,14 @@ impl Step {
                 let folder = llvm_7_folder().context("there is no home folder")?;
                 build_llvm_7(args.llvm_source.as_deref().context("no source")?, args.sha_256(), &folder)
             }
+            Self::Llvm7Packages => {
+                let folder = llvm_7_folder().context("there is no home folder")?;
+                let to_link = packages::to_link();
+                if !to_link.is_empty() {
+                    crate::setup::apt(&to_link)?;
+                }
+                packages::unpack(&packages::find(args.llvm_packages.as_deref().context("no packages")?)?, &folder)
+            }
         }
     }
 }
@@ -168,17 +187,17 @@ pub fn setup(args: &Args, dry_run: bool) -> Result<()> {
     let llvm = args.llvm.unwrap_or(Llvm::Seven);
     let found = show(llvm);
     let missing: Vec<_> = found.iter().filter(|part| part.place.is_err()).map(|part| part.name).collect();
-    let steps = steps(&missing, llvm);
+    let steps = steps(&missing, llvm, args.llvm_packages.is_some());
     let cores = available_parallelism().map_or(1, NonZero::get);
     if !steps.is_empty() {
         println!("to install:");
         steps.iter().for_each(|step| println!("  {}", step.describe(cores)));
     }
     // Before the first step, which takes minutes.
-    if steps.contains(&Step::Llvm7)
+    if (steps.contains(&Step::Llvm7) || steps.contains(&Step::Llvm7Packages))
         && let Some(missing) = source_missing(args, dry_run)?
     {
-        println!("  the source of LLVM 7 is missing: {missing}");
+        println!("  where LLVM 7 comes from is missing: {missing}");
     }
     if dry_run || steps.is_empty() {
         return Ok(());
@@ -237,7 +256,8 @@ fn link(to: &Path, from: &Path) -> Result<()> {
     bail!("link {} to {} by hand", from.display(), to.display())
 }
 
-/// Why the archive of LLVM 7 cannot be used, for a plan; fails with that if the steps are to be taken.
+/// Why neither the archive of LLVM 7 nor its packages can be used, for a plan; fails with that if the steps are to be
+/// taken.
 fn source_missing(args: &Args, dry_run: bool) -> Result<Option<String>> {
     match check_source(args) {
         Err(why) if dry_run => Ok(Some(format!("{why:#}"))),
@@ -245,12 +265,17 @@ fn source_missing(args: &Args, dry_run: bool) -> Result<Option<String>> {
     }
 }
 
-/// Fails unless the archive of LLVM 7 is there and has the hash.
+/// Fails unless the packages of LLVM 7 are there, or its archive is and has the hash.
 fn check_source(args: &Args) -> Result<()> {
+    if let Some(folder) = &args.llvm_packages {
+        return packages::find(folder).map(drop);
+    }
     let Some(archive) = &args.llvm_source else {
         bail!(
-            "LLVM 7 is in no package: download {SOURCE} from https://releases.llvm.org/7.0.1/ and name it with \
-             --llvm-source, or set LLVM_CONFIG to the llvm-config of one that you have"
+            "no current distribution has LLVM 7. Fetch the packages of an older one and name their folder with \
+             --llvm-packages (docs/backends.md names them); or download {SOURCE} from \
+             https://releases.llvm.org/7.0.1/ and name it with --llvm-source; or set LLVM_CONFIG to the llvm-config \
+             of one that you have"
         )
     };
     ensure!(archive.is_file(), "{} is not a file", archive.display());
@@ -319,19 +344,22 @@ mod tests {
     fn each_missing_part_has_the_step_that_installs_it() {
         for llvm in [Llvm::Seven, Llvm::Nineteen] {
             let build = if llvm == Llvm::Seven { Step::Llvm7 } else { Step::Llvm19 };
-            assert_eq!(steps(&[], llvm), []);
-            assert_eq!(steps(&["rustc-dev", "libclang"], llvm), [Step::Rustup, Step::Pip]);
-            assert_eq!(steps(&[OPENSSL, LLVM_LIBRARIES], llvm), [Step::Compiler, build]);
+            assert_eq!(steps(&[], llvm, false), []);
+            assert_eq!(steps(&["rustc-dev", "libclang"], llvm, true), [Step::Rustup, Step::Pip]);
+            assert_eq!(steps(&[OPENSSL, LLVM_LIBRARIES], llvm, false), [Step::Compiler, build]);
+            let with_packages = if llvm == Llvm::Seven { Step::Llvm7Packages } else { build };
+            assert_eq!(steps(&[LLVM_LIBRARIES], llvm, true), [with_packages]);
             // One step at least for each part that there is, whatever else there is.
             for part in parts(llvm, None) {
-                assert_eq!(steps(&[part.name], llvm).len(), 1, "{}", part.name);
+                assert_eq!(steps(&[part.name], llvm, false).len(), 1, "{}", part.name);
             }
         }
     }
 
     #[test]
     fn a_plan_names_a_missing_source_and_does_not_fail() {
-        for (words, said) in [("", SOURCE), ("--llvm-source no/such.tar.xz", "no/such.tar.xz")] {
+        let no_such = ["--llvm-source no/such", "--llvm-packages no/such"].map(|words| (words, "no/such"));
+        for (words, said) in [("", SOURCE)].into_iter().chain(no_such) {
             let args = parse(words).unwrap();
             assert!(source_missing(&args, true).unwrap().is_some_and(|missing| missing.contains(said)));
             assert!(source_missing(&args, false).unwrap_err().to_string().contains(said));
@@ -340,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_step_says_what_it_takes() {
-        for step in [Step::Rustup, Step::Pip, Step::Compiler, Step::Llvm19, Step::Llvm7] {
+        for step in [Step::Rustup, Step::Pip, Step::Compiler, Step::Llvm19, Step::Llvm7, Step::Llvm7Packages] {
             let said = step.describe(2);
             assert!(said.split_once(": ").is_some_and(|(installer, _)| !installer.contains(' ')), "{said}");
         }
@@ -356,7 +384,8 @@ mod tests {
         let args = parse("--llvm-source a.tar.xz --llvm-sha256 12").unwrap();
         assert_eq!((args.llvm, args.sha_256()), (None, "12"));
         assert_eq!(parse("--llvm-source a.tar.xz").unwrap().sha_256(), SHA_256);
-        for refused in ["--llvm 8", "--llvm 7.0", "--llvm-sha256 12"] {
+        assert!(parse("--llvm-packages a").unwrap().are_given());
+        for refused in ["--llvm 8", "--llvm 7.0", "--llvm-sha256 12", "--llvm-packages a --llvm-source b"] {
             assert!(parse(refused).is_err(), "{refused}");
         }
     }
