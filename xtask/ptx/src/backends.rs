@@ -182,7 +182,7 @@ fn differences_of(
     let is_added = kind == WARP_BARRIERS && one.is_rust_cuda() != other.is_rust_cuda();
     let arms @ [a, b] = [mine, theirs].map(|kernel| kernel.arms.get(kind).copied().unwrap_or(0));
     let may_differ = match known {
-        Some(Why::OnBothArms) => true,
+        Some(Why::OnBothArms | Why::NoneWaits) => true,
         Some(Why::Unrolled) => is_added,
         Some(Why::InARow) => in_order(arms)[0] > in_order(arms)[1],
         Some(Why::DeadArm) => in_order(arms)[0] < in_order(arms)[1],

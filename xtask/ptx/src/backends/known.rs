@@ -15,6 +15,10 @@ pub enum Why {
     /// that pass the other: the comparison makes sure that all threads of a block take the same arm, if threads meet
     /// at such an instruction.
     OnBothArms,
+    /// One of them has it on both arms of a branch that threads of one block may take differently. No thread waits for
+    /// one that does not come, which was read in the PTX: whole warps take an arm, and each arm has as many barriers of
+    /// the block; or the barrier counts each thread for itself.
+    NoneWaits,
     /// Both have as many as the source, where a branch in a loop has one on each arm. rust-cuda makes two loops of this
     /// one, the second behind the first, so that its copies follow each other: none of them is new.
     InARow,

@@ -114,18 +114,34 @@ fn a_colon_within_an_instruction_ends_no_label() {
 #[test]
 fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
     let name = "radix_either_one_block";
-    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [97, 98]), Some(Why::OnBothArms));
+    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [4, 5]), Some(Why::OnBothArms));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
-    let rustc = by(RUSTC, &vote.repeat(97));
+    let rustc = by(RUSTC, &vote.repeat(4));
     let copied = |decided: &str| {
-        let all = vote.repeat(96);
+        let all = vote.repeat(3);
         let code = format!("{all}\n{decided}\n@%p9 bra $ARM;\n{vote}\nbra.uni $END;\n$ARM:\n{vote}\n$END:");
         differences(&rustc, &by(&RUST_CUDA, &code))
     };
     assert_eq!(copied("ld.param.u32 %r98, [order];\nsetp.eq.s32 %p9, %r98, 0;"), [""; 0]);
     let on_both = format!("{name}: votes on both arms of a branch by %p9, by {}", rust_cuda::COMPILER);
     assert_eq!(copied("mov.u32 %r98, %tid.x;\nsetp.eq.s32 %p9, %r98, 0;"), [on_both]);
+}
+
+/// Where no thread waits for one that does not come, a copy may be behind any branch; in other kernels it may not.
+#[test]
+fn a_barrier_of_each_thread_for_itself_may_be_on_both_arms() {
+    let (barrier, copied) = ("bar.sync \t0;", "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;");
+    let of = |name: &str, text: &str, code: &str| {
+        with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name)
+    };
+    let by_thread = format!(
+        "mov.u32 %r98, %tid.x;\nsetp.eq.s32 %p9, %r98, 0;\n@%p9 bra $ARM;\n{copied}\nbra.uni $END;\n$ARM:\n{copied}\n\
+         $END:\n{copied}"
+    );
+    let compared = |name| differences(&of(name, RUSTC, &copied.repeat(2)), &of(name, &RUST_CUDA, &by_thread));
+    assert_eq!(compared("matmul_tensor_cluster"), [""; 0]);
+    assert_eq!(compared("matmul_tensor_map").len(), 2);
 }
 
 /// Of two arms of a branch in a loop one compiler makes two loops. A copy is a fault there too.

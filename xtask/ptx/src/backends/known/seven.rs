@@ -1,10 +1,11 @@
 //! The differences of LLVM 7.
 
-use super::super::{COPIES, MBARRIERS};
+use super::super::{COPIES, MBARRIERS, WARP_BARRIERS, WARP_REDUCTIONS};
 use super::{Known, Why};
 
 const ATOMICS: &str = "atomic operations";
 const BARRIERS: &str = "block barriers";
+const SHUFFLES: &str = "shuffles";
 
 /// Kernels with the widest tiles, which have narrow ones too.
 const WIDEST: &str = "product_half_hopper_nn_* product_half_hopper_nt_* product_half_hopper_tn_* \
@@ -16,7 +17,7 @@ pub(super) const KNOWN: &[Known] = &[
     Known("bubble_ring_u64", "votes", [4, 8], Why::Unrolled),
     Known("bubble_shared_block bubble_shared_block_u64", BARRIERS, [2, 10], Why::Unrolled),
     // A thread adds up the copies of two bins.
-    Known("histogram_bank_private_u8", "shuffles", [2, 4], Why::Unrolled),
+    Known("histogram_bank_private_u8", SHUFFLES, [2, 4], Why::Unrolled),
     Known("histogram_bank_private_u8", ATOMICS, [68, 69], Why::Unrolled),
     // The thread that copies has a loop for each of the ways in which A and B may come; LLVM 7 has one where the source
     // has a branch in each round, and the last round apart.
@@ -40,41 +41,103 @@ pub(super) const KNOWN: &[Known] = &[
     // The loop of the warps that multiply: no wide tile follows a narrow one, so LLVM 7 has a loop for these behind the
     // one for those.
     Known(WIDEST, "votes", [2, 2], Why::InARow),
-    Known(WIDEST, "shuffles", [160, 160], Why::InARow),
     Known(WIDEST, "products by four warps", [16, 16], Why::InARow),
     Known(WIDEST, "stores of fragments", [20, 20], Why::InARow),
     // Matrices whose rows are aligned, and others: LLVM 7 has the loop along K for both.
     Known("product_tf32", COPIES, [106, 236], Why::OnBothArms),
     Known("product_three_tf32", COPIES, [82, 180], Why::OnBothArms),
     Known("product_three_tf32_small", COPIES, [58, 124], Why::OnBothArms),
-    Known("merge_multi_way_merge8 merge_multi_way_merge8_u64", COPIES, [3, 10], Why::Unrolled),
+    Known("matmul_tensor_double", COPIES, [77, 93], Why::OnBothArms),
+    Known("matmul_tensor_mma", COPIES, [82, 122], Why::OnBothArms),
+    Known("product_fp64", COPIES, [118, 182], Why::OnBothArms),
+    Known("product_fp64_small", COPIES, [62, 134], Why::OnBothArms),
+    // The loop by which a thread copies its part of the runs.
+    Known(
+        "merge_by_less_merge8 merge_by_less_u64_merge8 merge_by_low_half_merge8 merge_multi_way_merge8 \
+         merge_multi_way_merge8_u64",
+        COPIES,
+        [3, 10],
+        Why::Unrolled,
+    ),
+    Known(
+        "merge_by_less_sort_large merge_by_less_stable_sort_large merge_by_less_u64_sort_large \
+         merge_by_less_u64_stable_sort_large merge_by_low_half_sort_large merge_by_low_half_stable_sort_large",
+        COPIES,
+        [6, 19],
+        Why::Unrolled,
+    ),
     // The wait for the grid before, which each thread passes once.
     Known("odd_even_persistent odd_even_persistent_u64", "grid dependencies", [1, 2], Why::OnBothArms),
+    // A thread without a segment allows the next grid to start at once, the others do behind their loads.
+    Known("segmented_reduce_short_*", "grid dependencies", [1, 2], Why::OnBothArms),
     // LLVM 7 has parts of the sort on both arms of branches by the parameter `order` and by votes of the whole block,
     // at which all threads of the block take the same arm.
-    Known("radix_either_one_block radix_either_one_block_u64", BARRIERS, [17, 26], Why::OnBothArms),
-    Known("radix_either_one_block", "warp barriers", [32, 34], Why::OnBothArms),
-    Known("radix_either_one_block", "warp reductions", [7, 9], Why::OnBothArms),
-    Known("radix_either_one_block", "shuffles", [12, 19], Why::OnBothArms),
-    Known("radix_either_one_block_u64", "warp barriers", [33, 35], Why::OnBothArms),
-    Known("radix_either_one_block_u64", "warp reductions", [8, 10], Why::OnBothArms),
-    Known("radix_either_one_block_u64", "shuffles", [13, 21], Why::OnBothArms),
-    Known("radix_either_one_block radix_either_one_block_u64", "votes", [97, 98], Why::OnBothArms),
-    Known("radix_either_one_block", ATOMICS, [49, 97], Why::OnBothArms),
-    Known("radix_either_one_block_u64", ATOMICS, [50, 98], Why::OnBothArms),
+    Known("radix_either_one_block", BARRIERS, [45, 54], Why::OnBothArms),
+    Known("radix_either_one_block", WARP_BARRIERS, [14, 20], Why::OnBothArms),
+    Known("radix_either_one_block", WARP_REDUCTIONS, [8, 14], Why::OnBothArms),
+    Known("radix_either_one_block", SHUFFLES, [188, 259], Why::OnBothArms),
+    Known("radix_either_one_block_u64", BARRIERS, [27, 36], Why::OnBothArms),
+    Known("radix_either_one_block_u64", WARP_BARRIERS, [18, 28], Why::OnBothArms),
+    Known("radix_either_one_block_u64", WARP_REDUCTIONS, [12, 22], Why::OnBothArms),
+    Known("radix_either_one_block_u64", SHUFFLES, [188, 264], Why::OnBothArms),
+    Known("radix_either_one_block radix_either_one_block_u64", "votes", [4, 5], Why::OnBothArms),
+    Known("radix_either_one_block radix_either_one_block_u64", ATOMICS, [96, 144], Why::OnBothArms),
+    // The first 256 of 512 threads add up counts between two barriers; the other warps have two barriers of their own.
+    Known(
+        "segmented_sort_by_length_digits_pairs segmented_sort_by_length_digits_u32 \
+         segmented_sort_by_length_digits_u64",
+        BARRIERS,
+        [9, 11],
+        Why::NoneWaits,
+    ),
+    // Thread 0 has the barrier behind its set-up of the mbarriers, the others in front of a branch by their role.
+    Known("matmul_tensor_cluster", "cluster barriers", [4, 6], Why::NoneWaits),
+    // The thread that copies: LLVM 7 has a loop for tiles of which the block multicasts a part, and one for others. The
+    // default backend unrolls the source's loop, with the branch in it.
+    Known("product_fp8_pair_e4m3_* product_fp8_pair_e5m2_*", MBARRIERS, [20, 18], Why::OnBothArms),
+    Known("product_fp8_pair_promoted_*", MBARRIERS, [18, 16], Why::OnBothArms),
+    Known("product_fp8_scaled_bf16 product_fp8_scaled_f32", MBARRIERS, [18, 16], Why::OnBothArms),
+    Known("product_fp8_pair_* product_fp8_scaled_bf16", COPIES, [22, 19], Why::OnBothArms),
+    Known("product_fp8_pair_* product_fp8_scaled_f32", COPIES, [37, 34], Why::OnBothArms),
+    // The search for the last digit is on both arms of a branch by a parameter.
+    Known("top_k_filter_pick top_k_radix_select_pick", BARRIERS, [1, 2], Why::OnBothArms),
+    Known("top_k_filter_pick top_k_radix_select_pick", WARP_BARRIERS, [1, 2], Why::OnBothArms),
+    Known("top_k_filter_pick top_k_radix_select_pick", WARP_REDUCTIONS, [1, 2], Why::OnBothArms),
+    Known("top_k_filter_pick top_k_radix_select_pick", SHUFFLES, [5, 10], Why::OnBothArms),
+    // The cases of a segment's class, of which LLVM 7 puts one behind another.
+    Known(
+        "segmented_sort_by_length_sort_pairs segmented_sort_by_length_sort_u32 segmented_sort_by_length_sort_u64",
+        BARRIERS,
+        [12, 12],
+        Why::InARow,
+    ),
+    Known("segmented_sort_by_length_sort_pairs segmented_sort_by_length_sort_u64", SHUFFLES, [320, 320], Why::InARow),
+    Known("segmented_sort_by_length_sort_u32", SHUFFLES, [336, 336], Why::InARow),
     // Runs are copied in either direction; LLVM 7 has a loop for each.
     Known(
-        "merge_all_runs_few merge_all_runs_few_* merge_all_runs_many merge_all_runs_many_*",
+        "merge_all_runs_few merge_all_runs_few_* merge_all_runs_many merge_all_runs_many_* merge_by_less_merge_few \
+         merge_by_less_merge_many merge_by_less_u64_merge_few merge_by_less_u64_merge_many \
+         merge_by_low_half_merge_few merge_by_low_half_merge_many",
         COPIES,
         [6, 7],
         Why::OnBothArms,
     ),
     // Loops over the keys of a thread, or over the digits.
     Known("radix_either_first radix_either_first_mapped", ATOMICS, [72, 88], Why::Unrolled),
-    Known("radix_either_many_first radix_either_many_first_mapped", ATOMICS, [127, 143], Why::Unrolled),
-    Known("radix_either_many_second", ATOMICS, [82, 114], Why::Unrolled),
-    Known("radix_either_many_second_mapped", ATOMICS, [82, 106], Why::Unrolled),
-    Known("radix_either_rest", ATOMICS, [108, 124], Why::Unrolled),
+    Known("radix_either_many_first radix_either_many_first_mapped", ATOMICS, [168, 184], Why::Unrolled),
+    Known("radix_either_many_second", ATOMICS, [123, 155], Why::Unrolled),
+    Known("radix_either_many_second_mapped", ATOMICS, [123, 147], Why::Unrolled),
+    Known("radix_either_rest", ATOMICS, [108, 116], Why::Unrolled),
+    Known("exchange_sift_u32", ATOMICS, [42, 38], Why::Unrolled),
+    Known("exchange_sift_u64", ATOMICS, [26, 22], Why::Unrolled),
+    Known(
+        "radix_either_many_first_u64 radix_either_many_second_u64 radix_either_many_second_u64_mapped",
+        ATOMICS,
+        [46, 66],
+        Why::Unrolled,
+    ),
+    Known("radix_either_many_first_u64_mapped", ATOMICS, [42, 58], Why::Unrolled),
+    Known("radix_learned_partition_u64 radix_learned_partition_wide_u64", ATOMICS, [21, 29], Why::Unrolled),
     Known(
         "radix_msd_skewed_histogram_bytes radix_msd_skewed_histogram_bytes_mapped",
         ATOMICS,
@@ -101,10 +164,25 @@ pub(super) const KNOWN: &[Known] = &[
         [21, 37],
         Why::Unrolled,
     ),
-    Known("radix_msd_skewed_split", ATOMICS, [75, 99], Why::Unrolled),
+    Known("radix_msd_skewed_split", ATOMICS, [75, 83], Why::Unrolled),
     Known("radix_msd_skewed_split_u64", ATOMICS, [50, 82], Why::Unrolled),
     Known("radix_msd_skewed_tally", ATOMICS, [183, 203], Why::Unrolled),
     Known("radix_msd_skewed_tally_u64", ATOMICS, [111, 147], Why::Unrolled),
+    // The steps of the network.
+    Known(
+        "segmented_sort_by_length_short_pairs segmented_sort_by_length_short_u64",
+        SHUFFLES,
+        [72, 124],
+        Why::Unrolled,
+    ),
+    // The rounds in which a block adds up the counts of digits.
+    Known("top_k_one_read_pivot top_k_one_read_select", BARRIERS, [4, 16], Why::Unrolled),
+    Known("top_k_one_read_pivot top_k_one_read_select", WARP_BARRIERS, [1, 4], Why::Unrolled),
+    Known("top_k_one_read_pivot top_k_one_read_select", WARP_REDUCTIONS, [1, 4], Why::Unrolled),
+    Known("top_k_one_read_pivot", SHUFFLES, [5, 20], Why::Unrolled),
+    Known("top_k_one_read_pivot", ATOMICS, [1, 4], Why::Unrolled),
+    Known("top_k_one_read_select", SHUFFLES, [6, 21], Why::Unrolled),
+    Known("top_k_one_read_select", ATOMICS, [2, 5], Why::Unrolled),
     // The levels of the tree of sums.
     Known(
         "scan_blelloch_max_f64 scan_blelloch_min_f64 scan_blelloch_padded_max_f64 scan_blelloch_padded_min_f64 \
@@ -124,7 +202,8 @@ pub(super) const ROUNDS: &[(&str, [u32; 2])] = &[(
      product_packed_narrow_* product_half_hopper_middle_* product_half_hopper_narrow_* product_half_hopper_small_* \
      product_half_hopper_nt_* product_half_hopper_tt_* product_tensor_registers_* product_three_tf32_group \
      product_three_tf32_group_held product_three_tf32_group_held_pair product_three_tf32_group_middle \
-     product_three_tf32_group_narrow product_three_tf32_group_pair",
+     product_three_tf32_group_narrow product_three_tf32_group_pair matmul_tensor_map matmul_tensor_cluster \
+     product_fp8_e4m3_* product_fp8_e5m2_* product_fp8_promoted_* product_fp8_small_*",
     [3, 1],
 )];
 
@@ -142,7 +221,7 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
     (
         "bitonic_backwards_merge bitonic_backwards_merge_small bitonic_strides_merge bitonic_strides_merge_small \
          bitonic_transpose_merge bitonic_transpose_merge_small",
-        32,
+        40,
     ),
     (
         "radix_msd_skewed_partition radix_msd_skewed_partition_mapped radix_msd_skewed_partition_wide \
@@ -154,5 +233,28 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
     // What a closure captures, which LLVM 7 does not split into registers. Of the 12 bytes ptxas makes registers.
     ("product_packed_pack product_packed_pack_bf16 product_packed_pack_f16", 12),
     ("product_mixed_pack product_three_tf32_group_pack", 32),
-    ("product_fp32_hopper", 40),
+    ("product_fp32_hopper", 184),
+    ("top_k_sampled_select_u32", 8),
+    ("radix_msd_pairs_rest", 40),
+    // Packs of keys in arrays that LLVM 7 does not split into registers, with spills besides.
+    ("radix_either_many_first_u64_mapped", 112),
+    // Structs of which one field or another is chosen by its address, and what closures capture.
+    ("radix_either_rest", 336),
+    ("radix_msd_skewed_split", 160),
+    // The pairs of values and flags of a thread.
+    ("scan_by_key_look_ahead_sum_f32_u64", 72),
+    // Stored and never loaded: ptxas leaves them out.
+    ("radix_either_one_block radix_either_one_block_u64", 8),
+    ("top_k_sampled_filter_u64", 64),
+    // Two packs of which one is chosen by its address.
+    (
+        "product_fp8_e4m3_e4m3_f32 product_fp8_e4m3_e5m2_f32 product_fp8_e5m2_e4m3_f32 product_fp8_pair_e4m3_e4m3_f32 \
+         product_fp8_pair_e4m3_e5m2_f32 product_fp8_pair_e5m2_e4m3_f32 product_fp8_pair_promoted_e4m3_e4m3_f32 \
+         product_fp8_pair_promoted_e4m3_e5m2_f32 product_fp8_pair_promoted_e5m2_e4m3_f32 \
+         product_fp8_promoted_e4m3_e4m3_f32 product_fp8_promoted_e4m3_e5m2_f32 product_fp8_promoted_e5m2_e4m3_f32 \
+         product_fp8_scaled_f32 product_fp8_small_e4m3_e4m3_f32 product_fp8_small_e4m3_e5m2_f32 \
+         product_fp8_small_e5m2_e4m3_f32 product_fp8_small_promoted_e4m3_e4m3_f32 \
+         product_fp8_small_promoted_e4m3_e5m2_f32 product_fp8_small_promoted_e5m2_e4m3_f32",
+        48,
+    ),
 ];
