@@ -236,14 +236,13 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
     ("product_fp32_hopper", 184),
     ("top_k_sampled_select_u32", 8),
     ("radix_msd_pairs_rest", 40),
-    // Packs of keys in arrays that LLVM 7 does not split into registers, with spills besides.
-    ("radix_either_many_first_u64_mapped", 112),
-    // Structs of which one field or another is chosen by its address, and what closures capture.
+    // Variables whose addresses a closure captures: LLVM 7 leaves them and the captures in memory.
     ("radix_either_rest", 336),
     ("radix_msd_skewed_split", 160),
-    // The pairs of values and flags of a thread.
+    // Stored and never loaded: 64 bytes of the first, with spills; all of the second. ptxas reserves them.
+    ("radix_either_many_first_u64_mapped", 112),
     ("scan_by_key_look_ahead_sum_f32_u64", 72),
-    // Stored and never loaded: ptxas leaves them out.
+    // Stored and never loaded, too, but ptxas leaves them out.
     ("radix_either_one_block radix_either_one_block_u64", 8),
     ("top_k_sampled_filter_u64", 64),
     // Two packs of which one is chosen by its address.
