@@ -309,23 +309,48 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
-    fn mma_f64(a: [f64; 8], b: [f64; 4], mut c: [f64; 4]) -> [f64; 4] {
+    fn mma_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
         Self::sync_warp(u32::MAX); // as for redux: the products below stay in one place
-        // The shape that every GPU with tensor cores for f64 has; LLVM 7 knows no larger one.
-        crate::unroll::<8>(|i| {
-            let (q, half) = (i / 2, i % 2);
-            let (d0, d1): (f64, f64);
+        #[cfg(sm_90a)]
+        {
+            let ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3], [c0, c1, c2, c3]) = (a, b, c);
+            let (d0, d1, d2, d3): (f64, f64, f64, f64);
             // SAFETY: as for `mma_tf32`.
             unsafe {
                 asm!(
-                    "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{4}, {5}}};",
-                    out(reg64) d0, out(reg64) d1, in(reg64) a[2 * q + half], in(reg64) b[q],
-                    in(reg64) c[2 * half], in(reg64) c[2 * half + 1], options(nomem, nostack)
+                    concat!(
+                        "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, ",
+                        "{{{4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}}}, {{{12}, {13}, {14}, {15}}}, ",
+                        "{{{16}, {17}, {18}, {19}}};"
+                    ),
+                    out(reg64) d0, out(reg64) d1, out(reg64) d2, out(reg64) d3,
+                    in(reg64) a0, in(reg64) a1, in(reg64) a2, in(reg64) a3,
+                    in(reg64) a4, in(reg64) a5, in(reg64) a6, in(reg64) a7,
+                    in(reg64) b0, in(reg64) b1, in(reg64) b2, in(reg64) b3,
+                    in(reg64) c0, in(reg64) c1, in(reg64) c2, in(reg64) c3, options(nomem, nostack)
                 );
             }
-            (c[2 * half], c[2 * half + 1]) = (d0, d1);
-        });
-        c
+            [d0, d1, d2, d3]
+        }
+        #[cfg(not(sm_90a))]
+        {
+            // The shape that every GPU with tensor cores for f64 has.
+            let mut c = c;
+            crate::unroll::<8>(|i| {
+                let (q, half) = (i / 2, i % 2);
+                let (d0, d1): (f64, f64);
+                // SAFETY: as for `mma_tf32`.
+                unsafe {
+                    asm!(
+                        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{4}, {5}}};",
+                        out(reg64) d0, out(reg64) d1, in(reg64) a[2 * q + half], in(reg64) b[q],
+                        in(reg64) c[2 * half], in(reg64) c[2 * half + 1], options(nomem, nostack)
+                    );
+                }
+                (c[2 * half], c[2 * half + 1]) = (d0, d1);
+            });
+            c
+        }
     }
 
     #[inline(always)]

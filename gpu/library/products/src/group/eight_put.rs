@@ -81,9 +81,11 @@ fn fill<const N: usize>(to: Tile<f32>, lane: u32, sums: &[f32; N], i: usize) {
     };
     unroll::<2>(|j| {
         // Lanes of odd rows take the columns in another sequence: they would meet those of the row before in its banks.
-        let [low, high] = [j, j + 2].map(|j| four(|e| sums[16 * i + 4 * j + e]));
-        write(j, four(|e| if odd { high[e] } else { low[e] }));
-        write(j + 2, four(|e| if odd { low[e] } else { high[e] }));
+        let [[a, b, c, d], [e, f, g, h]] = [j, j + 2].map(|j| four(|e| sums[16 * i + 4 * j + e]));
+        // By value: LLVM 7 leaves arrays in memory of which one is chosen.
+        let chosen = |of_even: f32, of_odd: f32| if odd { of_odd } else { of_even };
+        write(j, [chosen(a, e), chosen(b, f), chosen(c, g), chosen(d, h)]);
+        write(j + 2, [chosen(e, a), chosen(f, b), chosen(g, c), chosen(h, d)]);
     });
 }
 
