@@ -124,7 +124,7 @@ pub trait Serves<A, O = ()>: Sync {
     /// Its scratch memory.
     type Memory: 'static;
 
-    /// Takes the scratch memory for a number of elements.
+    /// Takes the scratch memory for `n` elements; of a histogram, for `n` bins.
     ///
     /// # Errors
     /// [`Failed::Machine`] if there is no memory.
