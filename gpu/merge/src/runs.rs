@@ -89,7 +89,7 @@ pub fn merge_part<K: Key, const WAYS: usize, const N: usize, const AHEAD: bool>(
             let before = warp::shuffle_up(FULL, place, 1 << i);
             place += if t >= 1 << i { before } else { 0 };
         });
-        // A condition that LLVM 7 does not know from above: else it puts a copy of the shuffles on each arm of that one.
+        // A condition that LLVM 7 does not know from above, or it puts a copy of the shuffles on each arm of that one.
         if opaque(t) < ways {
             places.set(t + 1, place);
         }
