@@ -1,5 +1,5 @@
-//! Small arrays on the device, in memory that is kept from one sort to the next. GPUs that map each other's memory
-//! allocate and free slowly, and one after the other if one process has them: that takes longer than a small sort.
+//! Small arrays on the device, in memory that is kept from one sort to the next. Memory that GPUs map for each other is
+//! allocated and freed slowly, and for all GPUs of a process in sequence. Together this took longer than a small sort.
 
 use rungs::engine::{Buffer, Engine};
 use rungs::error::Result;
@@ -8,7 +8,7 @@ use simt::{Global, Scalar};
 /// Words that are allocated at once, at least.
 const CHUNK: usize = 1 << 17;
 
-/// Words of a line: arrays begin on one.
+/// Words of 128 bytes: arrays begin at a multiple.
 const LINE: usize = 16;
 
 /// Memory for small arrays, which is given out in sequence.
@@ -33,7 +33,7 @@ fn words<T>(len: usize) -> usize {
 }
 
 impl Small {
-    /// Takes all arrays back. Nothing may use them any more, but for what the engine does before what comes now.
+    /// Takes all arrays back. What was asked of the engine before may still use them.
     pub fn clear(&mut self) {
         self.taken = (0, 0);
     }
