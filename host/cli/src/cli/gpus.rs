@@ -163,7 +163,11 @@ pub(super) fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Eng
 pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatches, common: &Common) -> Result<()> {
     refuse(matches, &["check", "columns", "alpha", "beta", "transpose", "precision", "batch", "m", "k"])?;
     let number = |name: &str| matches.try_get_one::<Count>(name).ok().flatten().map(|count| count.0);
-    let rung = named_rung(family, matches.get_one::<String>("rung"))?;
+    let name = matches.get_one::<String>("rung");
+    let rung = named_rung(family, name)?;
+    if family::given_values(matches) && name.is_some() && rung != SortRung::Whole {
+        return Err(no_values(rung));
+    }
     let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or(family.dtypes[0]);
     family.check_dtype(dtype)?;
     let named = |name: &str| matches.try_get_many::<OsString>(name).ok().flatten().and_then(|mut names| names.next());
@@ -222,7 +226,6 @@ pub(super) fn sort_file(
     };
     let keys = Column { input: Some(input), dtype, count, output: Mutex::new(output("output", dtype)?) };
     let values = if family::given_values(matches) {
-        moves_values(rung)?;
         let name = matches.get_one::<OsString>("values").map(|name| Name::from(name.as_os_str()));
         let input = name.map(|name| KeyFile::of_values(&name, count)).transpose()?;
         let dtype = input.as_ref().map_or(Column::places(count), |input| input.dtype);
@@ -244,12 +247,8 @@ pub(super) fn sort_file(
     report(common, is_first, &[Line::of(outcome)])
 }
 
-/// Refuses a rung, if one was named, that does not move values.
-fn moves_values(rung: SortRung) -> Result<()> {
-    if rung != SortRung::default() && rung != SortRung::Whole {
-        return Err(Error::Usage(format!("{rung} does not move values: leave out --rung")));
-    }
-    Ok(())
+fn no_values(rung: SortRung) -> Error {
+    Error::Usage(format!("{rung} does not move values: leave out --rung"))
 }
 
 /// The rung of a group's sort, which alone has several.
@@ -354,8 +353,8 @@ pub(super) fn run_bench(
                     (true, names) => names.iter().map(|name| name.parse()).collect::<Result<_>>()?,
                     (false, _) => vec![SortRung::default()],
                 };
-                if parameters.values {
-                    rungs.iter().try_for_each(|&rung| moves_values(rung))?;
+                if let Some(rung) = rungs.iter().find(|&&rung| parameters.values && rung != SortRung::Whole) {
+                    return Err(no_values(*rung));
                 }
                 // CUB sorts keys, without values, as the rung does whose shares it sorts.
                 let cub = bench.peers.as_ref().filter(|_| family.name == KINDS[0].1 && !parameters.values);
