@@ -5,16 +5,16 @@
 //! run of top buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie,
 //! and the buckets are sorted.
 
-use super::buckets::launches::{self as buckets, PartitionArgs, launch};
+use super::buckets::launches::{self as buckets, PartitionArgs};
 use super::buckets::{
-    HISTOGRAM_STATIC, PARTITION_THREADS, STARTS_THREADS, histogram_shared, partition_shared, partition_threads,
-    partition_tile, radix_msd_skewed_partition, radix_msd_skewed_partition_wide, radix_pieces_starts, starts_blocks,
+    HISTOGRAM_STATIC, PARTITION_THREADS, STARTS_THREADS, histogram_shared, partition_shared, partition_tile,
+    radix_msd_skewed_partition, radix_pieces_starts, starts_blocks,
 };
 /// Where the cursor of a top bucket lies among those of the first partition.
 pub use super::msd::spread as cursor;
 use super::msd::{
-    BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, WIDE, bucket_max, bucket_sort_shared, counts_in_bytes,
-    takes_large, top_bits,
+    BUCKET_SORT_STATIC, Key, LARGE_MEAN, Plain, WIDE, bucket_max, bucket_sort_shared, counts_in_bytes, takes_large,
+    top_bits,
 };
 use super::msd_skewed::launches::{self as skewed, CONTROL_WORDS, StartsArgs, list_words};
 use super::msd_skewed::{Arrays, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
@@ -33,7 +33,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// For so many keys on all devices together: as many as leave a block's share of keys in a bucket, while they last.
+    /// For `n` keys on all devices together: bits that leave a block's share of keys in a bucket, while they last.
     pub const fn of(n: u64) -> Self {
         let (top, least) = (top_bits(n, LARGE_MEAN), LEAST[0] + LEAST[1]);
         let top = if top < least { least } else { top };
@@ -41,7 +41,7 @@ impl Bits {
         Self::by(first, top - first, takes_large(n, top))
     }
 
-    /// By so many bits in each partition; `large`: large blocks sort the buckets.
+    /// By these numbers of bits in the two partitions; `large`: large blocks sort the buckets.
     pub const fn by(first: u32, second: u32, large: bool) -> Self {
         Self { first, second, large }
     }
@@ -202,9 +202,6 @@ fn numbers<W: Key>(device: &Device, order: u32, bits: Bits) -> Numbers {
 impl<W: skewed::Sort> Pieces for W
 where
     radix_msd_skewed_partition<W, Plain>: Kernel<Args = PartitionArgs<W>>,
-    radix_msd_skewed_partition<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
-    radix_msd_skewed_partition_wide<W, Plain>: Kernel<Args = PartitionArgs<W>>,
-    radix_msd_skewed_partition_wide<W, Mapped>: Kernel<Args = PartitionArgs<W>>,
     radix_pieces_starts<W>:
         Kernel<Args = (Global<u32>, u32, u32, u32, Global<u32>, Global<u32>, Global<u32>, Global<u32>)>,
     radix_msd_skewed_starts<W>: Kernel<Args = StartsArgs>,
@@ -217,20 +214,8 @@ where
     fn split(
         on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, cursors: Global<u32>, output: Global<Self>,
     ) -> Result {
-        let wide = keys.len() >= WIDE;
-        let blocks = keys.len().div_ceil(partition_tile::<W>(wide));
-        let geometry = Geometry::linear(blocks, partition_threads(wide)).shared(partition_shared(wide));
         let args = (keys, output, order, 32 - bits.first, bits.first, cursors, 1, cursors.slice(0, 0));
-        if wide {
-            launch::<radix_msd_skewed_partition_wide<W, Plain>, radix_msd_skewed_partition_wide<W, Mapped>>(
-                on, order, geometry, args,
-            )?;
-        } else {
-            launch::<radix_msd_skewed_partition<W, Plain>, radix_msd_skewed_partition<W, Mapped>>(
-                on, order, geometry, args,
-            )?;
-        }
-        Ok(())
+        <W as buckets::Sort>::first_partition(on, keys.len() >= WIDE, args)
     }
 
     #[rustfmt::skip]

@@ -153,6 +153,12 @@ pub trait Sort: Key {
         on: &dyn Launcher, keys: Global<Self>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
     ) -> Result;
 
+    /// Launch 3: moves the keys to their buckets by the first digit, by `wide` blocks or by small ones.
+    ///
+    /// # Errors
+    /// Whatever the launch fails with.
+    fn first_partition(on: &dyn Launcher, wide: bool, args: PartitionArgs<Self>) -> Result;
+
     /// Launches 3 and 4.
     ///
     /// # Errors
@@ -197,24 +203,28 @@ where
         Ok(())
     }
 
-    fn partition(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result {
-        let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
-        let (cursors, tiles) = (memory.part(layout.first), memory.part(layout.tiles));
-        let blocks = plan.n.div_ceil(partition_tile::<W>(plan.wide));
-        let geometry = Geometry::linear(blocks, partition_threads(plan.wide));
-        let geometry = geometry.shared(partition_shared(plan.wide));
-        let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
-        let Memory { input, output, scratch, .. } = memory;
-        let args = (input, scratch, order, 32 - first_bits, first_bits, cursors, spread_out, all);
-        if plan.wide {
+    fn first_partition(on: &dyn Launcher, wide: bool, args: PartitionArgs<Self>) -> Result {
+        let (n, order) = (args.0.len(), args.2);
+        let geometry = Geometry::linear(n.div_ceil(partition_tile::<W>(wide)), partition_threads(wide));
+        let geometry = geometry.shared(partition_shared(wide));
+        if wide {
             launch::<radix_msd_skewed_partition_wide<W, Plain>, radix_msd_skewed_partition_wide<W, Mapped>>(
                 on, order, geometry, args,
-            )?;
+            )
         } else {
             launch::<radix_msd_skewed_partition<W, Plain>, radix_msd_skewed_partition<W, Mapped>>(
                 on, order, geometry, args,
-            )?;
+            )
         }
+    }
+
+    fn partition(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result {
+        let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
+        let (cursors, tiles) = (memory.part(layout.first), memory.part(layout.tiles));
+        let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
+        let Memory { input, output, scratch, .. } = memory;
+        let args = (input, scratch, order, 32 - first_bits, first_bits, cursors, spread_out, all);
+        Self::first_partition(on, plan.wide, args)?;
         if second_bits != 0 {
             let geometry = Geometry::linear(plan.tile_slots(), PARTITION_THREADS);
             let geometry = geometry.shared(partition_shared(false));
