@@ -737,6 +737,20 @@ fn several_numbers_of_devices_are_compared() {
 }
 
 #[test]
+fn a_profile_is_of_the_keys_and_the_type_that_are_named() {
+    for (keys, rung) in [("equal", "exchange-counted"), ("uniform", "exchange-ranges")] {
+        let call = ["profile", "radix", "--gpus", "2", "--n", "9001", "--keys", keys, "--format", "json"];
+        let (code, out, err) = outcome(&call);
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["rung"], rung, "{keys}");
+    }
+    let (code, out, err) = outcome(&["profile", "reduce", "--n", "300", "--dtype", "f64", "--keys", "equal"]);
+    assert!(code == 0 && out.contains("_f64") && !out.contains("_u32"), "{out}{err}");
+    refused_in_short(&["profile", "reduce", "--n", "300", "--dtype", "bf16"], 2, &["reduce does not take bf16"]);
+    refused_in_short(&["profile", "radix", "--gpus", "2", "--dtype", "bf16"], 2, &["radix does not take bf16"]);
+}
+
+#[test]
 fn several_devices_sort_drawn_keys_with_their_places() {
     for (call, rows) in [(&["radix", "--gpus", "3"][..], 1), (&["bench", "radix", "--gpus", "1,2"], 2)] {
         let call = [call, &["--n", "5003", "--values", "--keys", "few", "--format", "json"]].concat();
