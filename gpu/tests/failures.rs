@@ -59,7 +59,7 @@ fn two_tiles(rung: &Rung) -> u32 {
     rung.tiles.iter().max().map_or(300, |&tile| tile as u32 + 77)
 }
 
-/// Words with more zeros than ones, so that some buckets of a sort are crowded; others in every run.
+/// Words with more zeros than ones, so that some buckets of a sort are oversized; others in every run.
 fn words<W: From<u32> + Width>(n: u32, run: u64) -> Vec<W> {
     let word = |i| random(i) & random(i + 77) & random(i + 99);
     (0..n as u64).map(|i| W::from_bits_64(word(i + (run << 32)))).collect()
@@ -222,7 +222,7 @@ fn sorts_segments(entry: &'static Entry<&dyn SegmentedSort>) -> Case {
         Ok(Box::new(move |on| {
             run += 1;
             let mut keys = elements::<u32>(n, run);
-            // Short segments, one for a block, and one for buckets if there are so many keys.
+            // Short segments, one for a block, and one for buckets if there are enough keys.
             let offsets = [0, n / 90, n / 80, n / 3, n];
             let (mut input, mut at) = (Buffer::new(&keys, 0), Buffer::new(&offsets, 0));
             sequence.run(on, Segments { keys: input.view(), offsets: at.view(), order: UNSIGNED })?;
@@ -472,7 +472,7 @@ impl Flaky {
         Self { gpu: with_multiprocessors(3), requests: Cell::new(0), fails: Cell::new(None) }
     }
 
-    /// Lets the request fail that comes after so many.
+    /// Lets the request fail that comes after this number of requests.
     fn fail_after(&self, requests: u32) {
         self.fails.set(Some(self.requests.get() + requests));
     }

@@ -41,7 +41,7 @@ fn by(transport: Transport) -> Settings {
     Settings { transport, ..Settings::default() }
 }
 
-/// The parts of `n` elements for so many ranks: equal ones, all at one rank, or of many lengths, with empty ones.
+/// The parts of `n` elements for `size` ranks: equal ones, all at one rank, or of many lengths, with empty ones.
 fn shares(n: usize, size: usize) -> Vec<Vec<usize>> {
     let equal = (0..size).map(|rank| n * (rank + 1) / size - n * rank / size).collect();
     let one = |own: usize| (0..size).map(|rank| if rank == own { n } else { 0 }).collect();
@@ -466,7 +466,7 @@ fn bytes_that_are_no_words_are_copied() {
     let done = group::run_with(&simulators(3), by(Transport::Kernel), |group, engine| {
         let bytes: Vec<u8> = (0..96).map(|i| (100 * group.rank() + i) as u8).collect();
         let (from, to, stream) = (engine.upload(&bytes)?, engine.alloc::<u8>(96)?, engine.second_stream()?);
-        // Of each rank so many bytes from there on, to another place.
+        // Moves this number of bytes of each rank, from one place to another.
         let moves = |at: [usize; 2], bytes: usize| -> Result<String> {
             to.fill(7)?;
             let part = |at: usize| (0..3).map(|rank| 32 * rank + at..32 * rank + at + bytes).collect();

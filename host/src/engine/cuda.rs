@@ -726,8 +726,8 @@ fn pair_of(version: &str) -> Option<(u32, u32)> {
 /// The PTX to run on a device: of those that it can run, the one for the latest architecture.
 ///
 /// `ptx` holds pairs of architecture and PTX. PTX for `sm_NM` runs on compute capability N.M and all later ones, for
-/// `sm_NMa` on N.M alone, for `sm_NMf` on N.M and later ones of the same N. Of equal versions the one with a suffix is
-/// taken.
+/// `sm_NMa` on N.M alone, for `sm_NMf` on N.M and later ones of the same N. If two are of the same
+/// version, the one with a suffix is taken.
 pub fn choose<'a>(ptx: &[(&'a str, &'a str)], compute_capability: (u32, u32)) -> Option<(&'a str, &'a str)> {
     let rank = |arch: &str| -> Option<((u32, u32), bool)> {
         let (version, suffix) = version(arch)?;

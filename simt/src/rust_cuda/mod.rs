@@ -67,8 +67,8 @@ intrinsics! {
 
 /// One `redux.sync`.
 ///
-/// LLVM 7 copies `asm!` into both arms of a branch. It knows the barrier of the warp in front as convergent, and copies
-/// no block that contains it.
+/// LLVM 7 copies `asm!` into both arms of a branch. It knows that the barrier of the warp in front is convergent, and
+/// leaves a block that contains it in one place.
 macro_rules! redux {
     ($operation:literal, $mask:expr, $value:expr) => {{
         let reduced: u32;
@@ -216,7 +216,7 @@ impl Machine for RustCuda {
     // LLVM 7 has no intrinsic for these, so they are `asm!`, as `redux.sync` is.
     #[inline(always)]
     fn release_registers<const N: u32>() {
-        // SAFETY: ptxas compiles the code behind it for so many; the API bounds `N`.
+        // SAFETY: ptxas compiles the code behind it for `N` registers; the API bounds `N`.
         unsafe { asm!("setmaxnreg.dec.sync.aligned.u32 {n};", n = const N, options(nostack)) }
     }
 

@@ -14,7 +14,7 @@ const NAMES: &[&str] = &["llvm-7-dev", "llvm-7", "libllvm7", "libffi"];
 /// they can be linked.
 const LINKED: &[(&str, &str)] = &[("libz.so", "zlib1g-dev"), ("libtinfo.so", "libncurses-dev")];
 
-/// Runs the packages' `llvm-config`, for which their libraries are in no folder that the loader searches.
+/// Runs the packages' `llvm-config`, with the folder of their libraries among those that the loader searches.
 const LLVM_CONFIG: &str = r#"#!/bin/sh
 lib=$(dirname "$(dirname "$(readlink -f "$0")")")/packages/usr/lib
 for folder in "$lib"/*-linux-gnu; do LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; done

@@ -84,7 +84,7 @@ fn frequent_keys_are_counted_and_rare_ones_collected() {
     assert_eq!(sifted(&wide, SIGNED, 1), wanted(&wide, SIGNED));
 }
 
-/// Writes runs of these lengths at so many elements behind a multiple of 128 bytes.
+/// Writes runs of these lengths at a number of elements behind a multiple of 128 bytes.
 fn fills<W: Sifts + Debug>(lengths: &[usize], order: u32, offset: usize) {
     let words: Vec<W> = (0..lengths.len() as u64).map(|i| W::from_bits_64(random(i))).collect();
     let starts: Vec<u32> = lengths.iter().scan(0, |end, &n| Some(std::mem::replace(end, *end + n as u32))).collect();

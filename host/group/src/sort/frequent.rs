@@ -23,7 +23,7 @@ use std::ops::Range;
 /// Most frequent keys outside of the window: so few that a multiplier is soon found that gives each a slot of its own.
 const MOST: usize = 32;
 
-/// A key outside of the window is frequent if it is one of so many keys of the sample.
+/// A key outside of the window is frequent if it makes up one of this number of keys of the sample, or more.
 const ONE_OF: u64 = 128;
 
 /// Which keys are frequent, as words.
@@ -265,7 +265,7 @@ impl<T: Total> Sorter<'_, T> {
 mod tests {
     use super::*;
 
-    /// Words of 4 bytes of one rank with so many keys.
+    /// By words of 4 bytes of one rank, which has 100 keys for each.
     fn of(words: &[u64]) -> Frequent {
         Frequent::of(&[(100 * words.len() as u64, words), (0, &[])], 4).unwrap()
     }

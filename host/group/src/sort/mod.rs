@@ -277,8 +277,8 @@ fn cuts<T: Total>(small: &mut Small, keys: &ShardedVec<'_, T>, lengths: &[u64]) 
     cuts_of(keys.group, lengths, lengths, &mut |places| words_at(small, keys, places), &|_| vec![])
 }
 
-/// Where sorted parts are cut for ranks that get so many elements: by rank and part. Each rank has a part, whose words
-/// at some places `own` gives. There may be one part more, which all ranks know, with words that `known` gives.
+/// Where sorted parts are cut for ranks that get shares of these lengths: by rank and part. Each rank has a part, whose
+/// words at some places `own` gives. There may be one part more, which all ranks know, with words that `known` gives.
 fn cuts_of(
     group: &dyn Group,
     parts: &[u64],

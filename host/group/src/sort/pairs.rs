@@ -79,8 +79,8 @@ fn replace<T>(vec: &mut ShardedVec<'_, T>, kept: &mut Option<Buffer<T>>, buffer:
 }
 
 /// Merges sorted pieces of these lengths, which lie in sequence from the beginning of the first memory of keys, and of
-/// values, on: neighbours until there is one piece, in the first memory again. Of equal keys those of the earlier piece
-/// stay first. The second memories have room for as much.
+/// values, on: neighbours until there is one piece, in the first memory again. Equal keys keep their order, those of
+/// the earlier piece first. The second memories have room for as much.
 pub(super) fn merge_pairs<T: Total, V: Scalar>(
     engine: &Engine,
     [keys, merged]: [&mut Buffer<T>; 2],

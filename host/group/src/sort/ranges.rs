@@ -107,9 +107,9 @@ impl Plan {
     }
 }
 
-/// Whether samples leave no doubt that the top bits, above `shift`, do not tell the ranks' shares apart: the keys in a
-/// rank's top buckets are half as many again as its share has, or more. `told` has the length of each share, and keys
-/// of it in no order. Then nothing has to be counted and moved to find that out.
+/// Whether samples show that some rank's top buckets, by the bits above `shift`, hold at least one and a half times the
+/// keys of its share. Then the top bits cannot tell the shares apart, and no key has to be counted or moved to see it.
+/// `told` has the length of each share, and keys of it in any order.
 pub(super) fn are_crowded(told: &[(u64, &[u64])], shift: u32) -> bool {
     // Each sample stands for as many keys as there are per sample.
     let mut keys = vec![];

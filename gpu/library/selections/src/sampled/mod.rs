@@ -100,10 +100,10 @@ mod launches {
         pub fn new(n: u32, k: u32) -> Self {
             assert!((1..=n).contains(&k), "the {k} largest of {n} keys");
             let direct = Self { n, k, rank: 0, room: 0 };
-            // Of the sample, about so many belong to the k largest; the standard deviation is less than its root.
+            // About this number of the sample belong to the k largest; the standard deviation is less than its root.
             let expected = f64::from(k) * f64::from(SAMPLES) / f64::from(n);
             let rank = (expected + 5.0 * expected.sqrt() + 6.0).ceil();
-            // If more are kept than this, fewer than `rank` of so many samples are above the pivot: the chance is less
+            // If more are kept than this, fewer than `rank` of all samples are above the pivot: the chance is less
             // than 10⁻⁹.
             let room = (rank + 8.0 * rank.sqrt() + 16.0) * f64::from(n) / f64::from(SAMPLES);
             if n <= FEW || rank > f64::from(SAMPLES) || room > f64::from((n / 8).max(1 << 22)) {

@@ -1,4 +1,4 @@
-//! What the host launches for many keys, and the memory that it needs beside the keys.
+//! What the host launches for many keys, and the memory that it needs in addition to the keys.
 
 use super::choice::{Choice, Worth};
 use super::many::*;
@@ -45,7 +45,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// For `n` keys of type `W`, at most [`MANY`], on a device with so many bytes of shared memory per block.
+    /// For `n` keys of type `W`, at most [`MANY`], on a device with this number of bytes of shared memory per block.
     pub fn new<W: Key>(n: u32, max_shared: u32) -> Self {
         let buckets = buckets::Plan::new::<W>(n, max_shared);
         let two = buckets.second_bits != 0;

@@ -84,7 +84,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block.
+    /// For `n` keys of type `W` on a device with this number of bytes of shared memory per block.
     pub const fn new<W: Key>(n: u32, max_shared: u32) -> Self {
         let fits = BUCKET_SORT_STATIC + bucket_sort_shared::<W>(true) <= max_shared;
         let most = if fits { LARGE_MEAN } else { BUCKET_MEAN };
