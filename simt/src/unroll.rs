@@ -41,3 +41,13 @@ pub fn four<T>(f: impl Fn(usize) -> T) -> [T; 4] {
 pub fn opaque(value: u32) -> u32 {
     Backend::opaque(value)
 }
+
+/// [`opaque`] for rust-cuda, and `value` itself for the other backends.
+///
+/// LLVM 7 does not know of a Rust function that its shuffles are convergent. If two branches around the call have the
+/// same condition, it merges them, and a copy of the shuffles is on each arm. With a condition of this value it keeps
+/// one call. The default backend needs no such help, and loses by it what it knows of the value.
+#[inline(always)]
+pub fn opaque_to_rust_cuda(value: u32) -> u32 {
+    if cfg!(feature = "rust-cuda") { opaque(value) } else { value }
+}

@@ -6,7 +6,7 @@
 use crate::Key;
 use crate::{Pair, Tile, merge_level};
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Shared, async_copy, opaque, thread, unroll};
+use simt::{Global, Shared, async_copy, opaque_to_rust_cuda, thread, unroll};
 
 /// A group of runs: its first key, and how many keys it has.
 #[allow(missing_docs, reason = "see above")]
@@ -89,8 +89,8 @@ pub fn merge_part<K: Key, const WAYS: usize, const N: usize, const AHEAD: bool>(
             let before = warp::shuffle_up(FULL, place, 1 << i);
             place += if t >= 1 << i { before } else { 0 };
         });
-        // A condition that LLVM 7 does not know from above, or it puts a copy of the shuffles on each arm of that one.
-        if opaque(t) < ways {
+        // The condition is that of above, where LLVM 7 would put a copy of the shuffles on each arm.
+        if opaque_to_rust_cuda(t) < ways {
             places.set(t + 1, place);
         }
         if t == 0 {
