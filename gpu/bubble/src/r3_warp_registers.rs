@@ -89,12 +89,9 @@ fn odd_phase<T: Key>(own: &mut [T; LANE_KEYS], lane: u32) {
     unroll::<{ LANE_KEYS / 2 - 1 }>(|i| exchange(own, 2 * i + 1));
     // The seams: the lower lane keeps the smaller key, the upper one the larger. At the ends of the window there is no
     // neighbour, and a shuffle gives the lane's own value back.
-    if lane < WARP - 1 {
-        own[LAST_OWN] = own[LAST_OWN].min(above);
-    }
-    if lane > 0 {
-        own[0] = own[0].max(below);
-    }
+    let (last, first) = (own[LAST_OWN].min(above), own[0].max(below));
+    own[LAST_OWN] = if lane < WARP - 1 { last } else { own[LAST_OWN] };
+    own[0] = if lane > 0 { first } else { own[0] };
 }
 
 /// Puts keys `i` and `i` + 1 of the lane in order.
