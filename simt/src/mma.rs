@@ -26,8 +26,8 @@
 //! Its products are fused with their sum and rounded to nearest, as by `fma`. The order is not published; the simulator
 //! adds them by ascending column of A.
 
-use crate::Backend;
 use crate::machine::Machine;
+use crate::{Backend, four};
 
 /// An `f32` of which the tensor cores see the sign, the exponent and the 10 upper bits of the fraction. The 13 others
 /// may be anything.
@@ -87,7 +87,7 @@ pub type FragmentC = [f32; 4];
 #[inline(always)]
 #[track_caller]
 pub fn multiply_add(a: FragmentA, b: FragmentB, c: FragmentC) -> FragmentC {
-    Backend::mma_tf32(a.map(|x| x.0), b.map(|x| x.0), c)
+    Backend::mma_tf32(four(|i| a[i].0), [b[0].0, b[1].0], c)
 }
 
 /// A lane's elements of A, 16 × 16, of `f64`.

@@ -37,7 +37,7 @@
 use crate::machine::{Machine, Sum};
 use crate::mma::{FragmentA, Tf32};
 use crate::scalar::{Eight, Operand};
-use crate::{Backend, Shared, bf16, warp};
+use crate::{Backend, Shared, bf16, four, warp};
 
 pub use crate::scalar::{KMajor, Lies, MnMajor};
 
@@ -172,7 +172,8 @@ pub fn multiply_add_split_held<const SUMS: usize>(
     sums: [f32; SUMS],
 ) -> [f32; SUMS] {
     const { assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums") };
-    let a = a.map(|part| part.map(|of| of.map(Tf32::bits)));
+    let bits = |part: [FragmentA; 4]| four(|i| four(|j| part[i][j].bits()));
+    let a = [bits(a[0]), bits(a[1])];
     // SAFETY: as for `multiply_add`.
     unsafe { Backend::wgmma_add_split_held(a, b.map(|tile| tile.of(2 * SUMS as u32)), sums) }
 }

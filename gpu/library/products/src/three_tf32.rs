@@ -25,7 +25,7 @@
 use super::Shape;
 use super::tensor::{Method, Tiling};
 use simt::mma::{self, FragmentC, Tf32};
-use simt::{Global, kernel};
+use simt::{Global, four, kernel};
 
 pub use super::tensor::DEPTH;
 
@@ -59,9 +59,9 @@ impl Method for Split {
     #[inline(always)]
     fn add(pass: usize, a: [(Tf32, Tf32); 4], b: [(Tf32, Tf32); 2], sums: FragmentC) -> FragmentC {
         match pass {
-            0 => mma::multiply_add(a.map(|a| a.1), b.map(|b| b.0), sums),
-            1 => mma::multiply_add(a.map(|a| a.0), b.map(|b| b.1), sums),
-            _ => mma::multiply_add(a.map(|a| a.0), b.map(|b| b.0), sums),
+            0 => mma::multiply_add(four(|i| a[i].1), [b[0].0, b[1].0], sums),
+            1 => mma::multiply_add(four(|i| a[i].0), [b[0].1, b[1].1], sums),
+            _ => mma::multiply_add(four(|i| a[i].0), [b[0].0, b[1].0], sums),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::ring::Ring;
 use simt::math::to_bf16;
 use simt::mma::{FragmentA, Tf32};
 use simt::warpgroup::{self, Tile};
-use simt::{Operand, Scalar, bf16, opaque, thread, warp};
+use simt::{Operand, Scalar, bf16, four, opaque, thread, warp};
 
 /// The part of a stage that one call multiplies: rows of A, and columns of B.
 #[derive(Clone, Copy)]
@@ -114,8 +114,8 @@ impl Parts<f32> for HeldSplit {
             let place = (first ^ (pack * f32::PACK)) + down * 8 * Tile::<f32>::DEPTH;
             Tf32::split(a.elements().get(place))
         };
-        let of = [0, 2, 4, 6].map(|pack| [split(0, pack), split(1, pack), split(0, pack + 1), split(1, pack + 1)]);
-        [of.map(|of| of.map(|(large, _)| large)), of.map(|of| of.map(|(_, rest)| rest))]
+        let of = four(|i| four(|j| split(j as u32 % 2, 2 * i as u32 + j as u32 / 2)));
+        [four(|i| four(|j| of[i][j].0)), four(|i| four(|j| of[i][j].1))]
     }
 
     #[inline(always)]
