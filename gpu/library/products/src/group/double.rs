@@ -305,8 +305,9 @@ impl Lane {
     #[inline(always)]
     fn row(self, (a, _): (Shared<f64>, Shared<f64>), i: usize) -> FragmentB64 {
         // Packs are permuted by bits of the row; that four packs further on is in the place whose bit 2 differs.
-        let [first, second] = [self.row, self.row ^ 4].map(|pack| a.get_pack(pack + i as u32 * 64));
-        [first[0], first[1], second[0], second[1]]
+        let at = |pack: u32| a.get_pack(pack + i as u32 * 64);
+        let ([a, b], [c, d]) = (at(self.row), at(self.row ^ 4));
+        [a, b, c, d]
     }
 
     /// The lane's part of a fragment of Bᵀ, in the same order of K. Its rows g and g + 8 are neighboring columns, which
@@ -314,7 +315,7 @@ impl Lane {
     #[inline(always)]
     fn columns(self, (_, b): (Shared<f64>, Shared<f64>), j: usize) -> FragmentA64 {
         let at = |of: usize, down: u32| b.get_pack(self.columns[of] + down * 64 + j as u32 * 128);
-        let [first, second, third, fourth] = [at(0, 0), at(1, 0), at(0, 1), at(1, 1)];
-        [first[0], first[1], second[0], second[1], third[0], third[1], fourth[0], fourth[1]]
+        let ([a, b], [c, d], [e, f], [g, h]) = (at(0, 0), at(1, 0), at(0, 1), at(1, 1));
+        [a, b, c, d, e, f, g, h]
     }
 }
