@@ -292,8 +292,9 @@ fn kept<T: Scalar, K: Keep<T>, const VECTORS: usize>(
     let mut last = item_before::<T, K, VECTORS>(tile, t);
     each::<T, VECTORS>(|v, j| {
         let item = packs[v].as_ref()[j];
-        let is_there = is_whole || place::<T, VECTORS>(t, v, j) < tile.len;
-        kept[v / 8] |= u32::from(is_there && keep.keeps(item, last, 0)) << (v % 8 * 4 + j);
+        // Both sides of each condition, without a branch: LLVM 7 would keep one per item.
+        let is_there = is_whole | (place::<T, VECTORS>(t, v, j) < tile.len);
+        kept[v / 8] |= u32::from(is_there & keep.keeps(item, last, 0)) << (v % 8 * 4 + j);
         last = Some(item);
     });
     // The compiler would keep each bit in a register of its own.
