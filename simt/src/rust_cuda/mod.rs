@@ -17,7 +17,7 @@
 //!
 //! `redux.sync` and `mma.sync` of this type have no intrinsics in LLVM 7. They are `asm!`, the first as in `cuda_std`,
 //! and `rustc_codegen_nvvm` does not mark `asm!` as convergent: a barrier of the warp stands in front of each (`redux!`
-//! below).
+//! below) until the PTX is finished.
 
 mod passing;
 mod shared;
@@ -68,7 +68,7 @@ intrinsics! {
 /// One `redux.sync`.
 ///
 /// LLVM 7 copies `asm!` into both arms of a branch. It knows that the barrier of the warp in front is convergent, and
-/// leaves a block that contains it in one place.
+/// leaves a block that contains it in one place. The PTX builder then removes the barrier (`ptx::finish`).
 macro_rules! redux {
     ($operation:literal, $mask:expr, $value:expr) => {{
         let reduced: u32;

@@ -62,9 +62,6 @@ const COPIES: &str = "asynchronous copies";
 const PRODUCTS: &str = "matrix products";
 const GROUP_PRODUCTS: &str = "products by four warps";
 const WARP_REDUCTIONS: &str = "warp reductions";
-/// A product of `f64` is this many instructions, of this shape, with one barrier of the warp in front by rust-cuda.
-const EIGHT: u32 = 8;
-const OF_EIGHT: &str = "mma.sync.aligned.m8n8k4.";
 /// Reads of registers that count time: found by the register, because the instruction is a `mov`.
 const CLOCKS: &str = "clocks";
 const CLOCK_REGISTERS: &[&str] = &["%clock", "%globaltimer"];
@@ -132,9 +129,7 @@ fn kind_of(code: &str) -> Option<&'static str> {
     KINDS.iter().find(begins).map(|kind| kind.0).or_else(|| is_clock().then_some(CLOCKS))
 }
 
-/// The differences between the PTX of two compilers from one source, kernel by kernel. That of rust-cuda is expected to
-/// have one more barrier of the warp in front of each reduction and each product of matrices (`simt/src/rust_cuda`):
-/// one for the instructions of a product of `f64`.
+/// The differences between the PTX of two compilers from one source, kernel by kernel.
 pub fn differences(one: &str, other: &str) -> Vec<String> {
     let (one, other) = (Road::new(one), Road::new(other));
     let mut wrong = vec![];
@@ -161,7 +156,8 @@ fn differences_of(
     // The lists have the default backend first.
     let in_order = |pair: [_; 2]| if one.is_rust_cuda() { [pair[1], pair[0]] } else { pair };
     let (by_one, by_other) = (&one.compiler, &other.compiler);
-    let counts @ [a, b] = [one.count(mine, kind, other), other.count(theirs, kind, one)];
+    let of_kind = |counts: [&Counts; 2]| counts.map(|counts| counts.get(kind).copied().unwrap_or(0));
+    let counts @ [a, b] = of_kind([&mine.counts, &theirs.counts]);
     let list = one.list.or(other.list);
     let known = list.and_then(|list| list.why(name, kind, in_order(counts)));
     let bodies = if one.is_rust_cuda() { [theirs.body, mine.body] } else { [mine.body, theirs.body] };
@@ -172,21 +168,17 @@ fn differences_of(
     }
     if known == Some(Why::Unrolled) {
         let (fewer, by) = if a < b { (mine, by_one) } else { (theirs, by_other) };
-        // The added barriers of the warp are where these are.
-        let with_added = [kind, WARP_REDUCTIONS, PRODUCTS];
-        let kinds = if kind == WARP_BARRIERS { &with_added[..] } else { &with_added[..1] };
-        if !arms::in_loop(fewer.body, kinds, kind_of) {
+        if !arms::in_loop(fewer.body, kind, kind_of) {
             wrong.push(format!("{name}: {kind} in no loop by {by}, which has fewer of them"));
         }
     }
-    let is_added = kind == WARP_BARRIERS && one.is_rust_cuda() != other.is_rust_cuda();
-    let arms @ [a, b] = [mine, theirs].map(|kernel| kernel.arms.get(kind).copied().unwrap_or(0));
+    let arms @ [a, b] = of_kind([&mine.arms, &theirs.arms]);
     let may_differ = match known {
         Some(Why::OnBothArms | Why::NoneWaits) => true,
-        Some(Why::Unrolled) => is_added,
+        Some(Why::Unrolled) => false,
         Some(Why::InARow) => in_order(arms)[0] > in_order(arms)[1],
         Some(Why::DeadArm) => in_order(arms)[0] < in_order(arms)[1],
-        None => !MEETINGS.contains(&kind) || is_added,
+        None => !MEETINGS.contains(&kind),
     };
     if a != b && !may_differ {
         wrong.push(format!("{name}: {kind} on {a} arms of branches by {by_one}, on {b} by {by_other}"));
@@ -213,34 +205,18 @@ struct Kernel<'a> {
     body: &'a str,
     counts: Counts,
     arms: Counts,
-    /// Matrix products that follow another one behind the same barrier of the warp.
-    follow: u32,
 }
 
 impl<'a> Road<'a> {
     fn new(text: &'a str) -> Self {
         let compiler = compiler(text).unwrap_or("an unnamed compiler").to_string();
-        let follow = |body| {
-            let products = statements(body)
-                .filter(|statement| code_of(statement).next().is_some_and(|name| name.starts_with(OF_EIGHT)));
-            let products = products.count() as u32;
-            products - products / EIGHT
-        };
-        let kernel =
-            |body| Kernel { body, counts: counts_of(body), arms: arms::arms(body, kind_of), follow: follow(body) };
+        let kernel = |body| Kernel { body, counts: counts_of(body), arms: arms::arms(body, kind_of) };
         let kernels = bodies(text).into_iter().map(|(name, body)| (name.into(), kernel(body))).collect();
         Self { compiler, list: list(text), kernels }
     }
 
     fn is_rust_cuda(&self) -> bool {
         self.compiler == rust_cuda::COMPILER
-    }
-
-    /// How many instructions of a kind a kernel of this backend has, as another backend counts them.
-    fn count(&self, kernel: &Kernel, kind: &str, other: &Self) -> u32 {
-        let count = |kind: &str| kernel.counts.get(kind).copied().unwrap_or(0);
-        let added = kind == WARP_BARRIERS && other.is_rust_cuda() && !self.is_rust_cuda();
-        count(kind) + if added { count(WARP_REDUCTIONS) + count(PRODUCTS) - kernel.follow } else { 0 }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Reads PTX text and finishes what rustc leaves open.
 
 mod frames;
+mod guards;
 
-use crate::Arch;
+use crate::{Arch, rust_cuda};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -102,15 +103,22 @@ fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
 }
 
 /// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
-/// instructions used, and with the compiler's name.
+/// instructions used, and with the compiler's name. rust-cuda's loses the barriers that guard an instruction from LLVM.
 ///
 /// # Errors
 /// If the text has no `.version` line, a comment with launch bounds is malformed, its kernel is not in the text, or the
 /// address of a parameter is asked for that is no tensor map.
 pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     let text = frames::without_unused(text);
+    let text = if compiler == rust_cuda::COMPILER { guards::without(&text) } else { text };
     let text = set_version(&align_maps(&add_bounds(&text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
+}
+
+/// The text without the lines of these numbers, from 0.
+fn without_these(text: &str, lines: &BTreeSet<usize>) -> String {
+    let kept = text.lines().enumerate().filter(|(i, _)| !lines.contains(i));
+    kept.flat_map(|(_, line)| [line, "\n"]).collect()
 }
 
 /// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays

@@ -74,12 +74,12 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c))
 }
 
-/// Whether a loop of the kernel has an instruction of one of these kinds.
-pub fn in_loop(body: &str, kinds: &[&str], kind_of: impl Fn(&str) -> Option<&'static str>) -> bool {
+/// Whether a loop of the kernel has an instruction of this kind.
+pub fn in_loop(body: &str, kind: &str, kind_of: impl Fn(&str) -> Option<&'static str>) -> bool {
     let (pieces, labels) = pieces(body, kind_of);
     let graph = ways(&pieces, &labels);
     let is_loop = |nodes: &[NodeIndex]| nodes.len() > 1 || graph.contains_edge(nodes[0], nodes[0]);
-    let has = |node: &NodeIndex| kinds.iter().any(|kind| pieces[node.index()].kinds.contains(kind));
+    let has = |node: &NodeIndex| pieces[node.index()].kinds.contains(&kind);
     tarjan_scc(&graph).iter().any(|nodes| is_loop(nodes) && nodes.iter().any(has))
 }
 
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_loop_is_one_of_any_number_of_pieces() {
         let in_loop =
-            |body: &str| super::in_loop(body, &["barriers"], |code| code.contains("bar.sync").then_some("barriers"));
+            |body: &str| super::in_loop(body, "barriers", |code| code.contains("bar.sync").then_some("barriers"));
         assert!(in_loop("$A:\n bar.sync 0;\n @%p1 bra $A;\n ret;"));
         assert!(in_loop("$A:\n @%p1 bra $B;\n bar.sync 0;\n bra.uni $A;\n$B:\n ret;"));
         assert!(!in_loop("bar.sync 0;\n$A:\n add.u32 %r1, %r1, 1;\n @%p1 bra $A;\n bar.sync 0;\n ret;"));

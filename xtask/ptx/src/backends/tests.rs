@@ -20,9 +20,7 @@ fn with(text: &str, part: &str, by: &str) -> String {
 #[test]
 fn instructions_are_counted_by_kind() {
     let expected = [("block barriers", 2), ("clocks", 2), ("warp reductions", 1)];
-    assert_eq!(counts(RUSTC)["meets"], Counts::from(expected));
-    let expected = [("block barriers", 2), ("clocks", 2), ("warp barriers", 1), ("warp reductions", 1)];
-    assert_eq!(counts(&RUST_CUDA)["meets"], Counts::from(expected));
+    [RUSTC, &RUST_CUDA].map(|text| assert_eq!(counts(text)["meets"], Counts::from(expected)));
 }
 
 #[test]
@@ -84,9 +82,6 @@ fn a_copy_and_a_loss_are_differences() {
     // Two reads of the clock become one.
     let merged = with(&RUST_CUDA, "mov.u64 %rd13, %clock64;", "mov.u64 %rd13, %rd5;");
     assert_eq!(differences(RUSTC, &merged), [by(&format!("2 clocks by {rustc}, 1"))]);
-    // Without the barrier in front of it a reduction is not safe from LLVM 7.
-    let bare = with(&RUST_CUDA, "bar.warp.sync \t-1;", "");
-    assert_eq!(differences(RUSTC, &bare), [by(&format!("1 warp barriers by {rustc}, 0"))]);
 }
 
 /// Unrolling leaves copies in a row; a copy on another arm of a branch is a fault, even if both compilers have as many.
@@ -202,24 +197,6 @@ fn an_unrolled_loop_is_one_by_the_other_compiler() {
     assert_eq!(differences(&named(RUSTC, barrier), &unrolled), [in_no_loop]);
 }
 
-/// The default backend's loop has a reduction, where rust-cuda adds a barrier of the warp.
-#[test]
-fn an_unrolled_loop_of_added_barriers_is_one_of_reductions() {
-    let name = "top_k_one_read_pivot";
-    assert_eq!(known::of(Llvm::Nineteen).why(name, WARP_BARRIERS, [1, 4]), Some(Why::Unrolled));
-    let line = |text: &str| text.lines().find(|line| line.contains("redux.")).unwrap().to_owned();
-    let named = |text: &str, code: &str| with(text, &line(text), code).replace("meets", name);
-    let for_19 = RUST_CUDA.replace(".target sm_80", ".target sm_100");
-    let more = format!("bar.warp.sync -1;\n{}\n", line(&for_19));
-    let unrolled = named(&for_19, &(line(&for_19) + "\n" + &more.repeat(3)));
-    let in_loop = named(RUSTC, &format!("$LOOP:\n{}\n@%p9 bra $LOOP;", line(RUSTC)));
-    assert_eq!(differences(&in_loop, &unrolled), [""; 0]);
-    let in_no_loop =
-        |kind| format!("{name}: {kind} in no loop by {}, which has fewer of them", compiler(RUSTC).unwrap());
-    let expected = [WARP_BARRIERS, WARP_REDUCTIONS].map(in_no_loop);
-    assert_eq!(differences(&RUSTC.replace("meets", name), &unrolled), expected);
-}
-
 /// The last of three calls is on an arm that no thread takes.
 #[test]
 fn an_arm_that_one_compiler_removed_is_known_by_its_counts() {
@@ -238,17 +215,6 @@ fn an_arm_that_one_compiler_removed_is_known_by_its_counts() {
     assert_eq!(differences(&rustc, &by(&for_19, &arms(65))).len(), 2);
     // LLVM 7 has none such.
     assert_eq!(differences(&rustc, &by(&RUST_CUDA, &arms(64))).len(), 2);
-}
-
-#[test]
-fn a_product_of_f64_has_one_barrier_of_the_warp() {
-    let barrier = "bar.sync \t0;";
-    let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n"));
-    let product = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd3}, {%fd4}, {%fd1, %fd2};\n";
-    let rustc = by(RUSTC, &product.repeat(16));
-    let with_barriers = |n: usize| by(&RUST_CUDA, &("bar.warp.sync -1;\n".repeat(n) + &product.repeat(16)));
-    assert_eq!(differences(&rustc, &with_barriers(2)), [""; 0]);
-    assert_eq!(differences(&rustc, &with_barriers(16)).len(), 1);
 }
 
 #[test]

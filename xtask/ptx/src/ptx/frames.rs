@@ -3,7 +3,7 @@
 //! libnvvm declares a frame, and the registers that address it, before it finds that all values fit into registers.
 //! Sometimes the declaration stays, without a load or a store. ptxas then reserves the bytes for each thread.
 
-use super::function_begun;
+use super::{function_begun, without_these};
 use std::collections::BTreeSet;
 
 /// The registers that hold a frame's address: a generic one, and one within local memory. The name of the first begins
@@ -37,8 +37,7 @@ pub(super) fn without_unused(text: &str) -> String {
         }
     }
     end(frame);
-    let kept = text.lines().enumerate().filter(|(i, _)| !unused.contains(i));
-    kept.flat_map(|(_, line)| [line, "\n"]).collect()
+    without_these(text, &unused)
 }
 
 /// The name of the frame that a line declares: `.local .align 8 .b8 __local_depot7[16];`.

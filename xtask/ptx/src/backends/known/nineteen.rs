@@ -162,13 +162,12 @@ pub(super) const KNOWN: &[Known] = &[
     Known(
         "segmented_sort_by_length_sort_pairs segmented_sort_by_length_sort_u64",
         WARP_BARRIERS,
-        [9, 11],
+        [8, 10],
         Why::DeadArm,
     ),
     Known("segmented_sort_by_length_sort_pairs segmented_sort_by_length_sort_u64", SHUFFLES, [320, 384], Why::DeadArm),
     // The rounds in which a block adds up the counts of digits.
     Known("top_k_one_read_pivot top_k_one_read_select", BARRIERS, [4, 16], Why::Unrolled),
-    Known("top_k_one_read_pivot top_k_one_read_select", WARP_BARRIERS, [1, 4], Why::Unrolled),
     Known("top_k_one_read_pivot top_k_one_read_select", WARP_REDUCTIONS, [1, 4], Why::Unrolled),
     Known("top_k_one_read_pivot", SHUFFLES, [5, 20], Why::Unrolled),
     Known("top_k_one_read_pivot", ATOMICS, [1, 4], Why::Unrolled),

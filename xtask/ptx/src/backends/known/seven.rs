@@ -1,6 +1,6 @@
 //! The differences of LLVM 7.
 
-use super::super::{COPIES, MBARRIERS, WARP_BARRIERS, WARP_REDUCTIONS};
+use super::super::{COPIES, MBARRIERS, WARP_REDUCTIONS};
 use super::{Known, Why};
 
 const ATOMICS: &str = "atomic operations";
@@ -73,11 +73,9 @@ pub(super) const KNOWN: &[Known] = &[
     // LLVM 7 has parts of the sort on both arms of branches by the parameter `order` and by votes of the whole block,
     // at which all threads of the block take the same arm.
     Known("radix_either_one_block", BARRIERS, [45, 54], Why::OnBothArms),
-    Known("radix_either_one_block", WARP_BARRIERS, [14, 20], Why::OnBothArms),
     Known("radix_either_one_block", WARP_REDUCTIONS, [8, 14], Why::OnBothArms),
     Known("radix_either_one_block", SHUFFLES, [188, 259], Why::OnBothArms),
     Known("radix_either_one_block_u64", BARRIERS, [27, 36], Why::OnBothArms),
-    Known("radix_either_one_block_u64", WARP_BARRIERS, [18, 28], Why::OnBothArms),
     Known("radix_either_one_block_u64", WARP_REDUCTIONS, [12, 22], Why::OnBothArms),
     Known("radix_either_one_block_u64", SHUFFLES, [188, 264], Why::OnBothArms),
     Known("radix_either_one_block radix_either_one_block_u64", "votes", [4, 5], Why::OnBothArms),
@@ -101,7 +99,6 @@ pub(super) const KNOWN: &[Known] = &[
     Known("product_fp8_pair_* product_fp8_scaled_f32", COPIES, [37, 34], Why::OnBothArms),
     // The search for the last digit is on both arms of a branch by a parameter.
     Known("top_k_filter_pick top_k_radix_select_pick", BARRIERS, [1, 2], Why::OnBothArms),
-    Known("top_k_filter_pick top_k_radix_select_pick", WARP_BARRIERS, [1, 2], Why::OnBothArms),
     Known("top_k_filter_pick top_k_radix_select_pick", WARP_REDUCTIONS, [1, 2], Why::OnBothArms),
     Known("top_k_filter_pick top_k_radix_select_pick", SHUFFLES, [5, 10], Why::OnBothArms),
     // The cases of a segment's class, of which LLVM 7 puts one behind another.
@@ -177,7 +174,6 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     // The rounds in which a block adds up the counts of digits.
     Known("top_k_one_read_pivot top_k_one_read_select", BARRIERS, [4, 16], Why::Unrolled),
-    Known("top_k_one_read_pivot top_k_one_read_select", WARP_BARRIERS, [1, 4], Why::Unrolled),
     Known("top_k_one_read_pivot top_k_one_read_select", WARP_REDUCTIONS, [1, 4], Why::Unrolled),
     Known("top_k_one_read_pivot", SHUFFLES, [5, 20], Why::Unrolled),
     Known("top_k_one_read_pivot", ATOMICS, [1, 4], Why::Unrolled),
