@@ -2,6 +2,7 @@
 
 mod frames;
 mod guards;
+mod shared;
 
 use crate::{Arch, rust_cuda};
 use anyhow::{Context, Result, bail, ensure};
@@ -103,14 +104,15 @@ fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
 }
 
 /// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
-/// instructions used, and with the compiler's name. rust-cuda's loses the barriers that guard an instruction from LLVM.
+/// instructions used, and with the compiler's name. rust-cuda's loses the barriers that guard an instruction from LLVM,
+/// and names arrays in shared memory.
 ///
 /// # Errors
 /// If the text has no `.version` line, a comment with launch bounds is malformed, its kernel is not in the text, or the
 /// address of a parameter is asked for that is no tensor map.
 pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     let text = frames::without_unused(text);
-    let text = if compiler == rust_cuda::COMPILER { guards::without(&text) } else { text };
+    let text = if compiler == rust_cuda::COMPILER { shared::by_name(&guards::without(&text)) } else { text };
     let text = set_version(&align_maps(&add_bounds(&text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }

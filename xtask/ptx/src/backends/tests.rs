@@ -6,10 +6,12 @@ use std::sync::LazyLock;
 const RUSTC: &str = include_str!("rustc.ptx");
 
 /// As libnvvm of CUDA 13.0 printed `kernel.ll`, and then finished.
-static RUST_CUDA: LazyLock<String> = LazyLock::new(|| {
-    let printed = include_str!("rust_cuda.ptx");
+static RUST_CUDA: LazyLock<String> = LazyLock::new(|| finished(PRINTED));
+const PRINTED: &str = include_str!("rust_cuda.ptx");
+
+fn finished(printed: &str) -> String {
     crate::ptx::finish(printed, &"sm_80".parse().unwrap(), rust_cuda::COMPILER).unwrap()
-});
+}
 
 /// The recorded text with a part of it replaced.
 fn with(text: &str, part: &str, by: &str) -> String {
@@ -258,8 +260,8 @@ fn dynamic_shared_memory_of_a_fixed_size_is_found() {
 /// `shared`.
 #[test]
 fn an_unconverted_address_of_shared_memory_is_found() {
-    let text =
-        with(&RUST_CUDA, "\tmov.u64 \t%rd12, SUMS;\n\tcvta.shared.u64 \t%rd11, %rd12;\n", "\tmov.u64 \t%rd11, SUMS;\n");
+    let converted = "\tmov.u64 \t%rd12, SUMS;\n\tcvta.shared.u64 \t%rd11, %rd12;\n";
+    let text = finished(&with(PRINTED, converted, "\tmov.u64 \t%rd11, SUMS;\n"));
     let [finding] = &findings(&text)[..] else { panic!("{:?}", findings(&text)) };
     assert_eq!((&*finding.function, finding.what.contains("taken for a generic one")), ("meets", true), "{finding:?}");
 }
