@@ -8,6 +8,7 @@
 //!   before that, may duplicate a call of one into both arms of a branch. The intrinsic below it is convergent there.
 //! - `warp::lane_id`, `misc::clock`, `thread::nanosleep`: the published ones, and of the last two the pinned ones too,
 //!   lack the semicolon that PTX wants behind an instruction.
+//! - `thread::thread_idx_x`: it states the register's range, by which LLVM 7 narrows indices to 16 bits and masks them.
 //! - shuffles, votes, match: not in the published version. LLVM 7 and libnvvm know the intrinsics.
 //! - atomics and fences: generic addresses, and `fence.acq_rel.gl`, which is not PTX.
 //! - the clock: of two reads by the intrinsic LLVM 7 makes one.
@@ -54,6 +55,7 @@ macro_rules! intrinsics {
 
 intrinsics! {
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"] fn lane_id() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.tid.x"] fn thread_x() -> u32;
     #[link_name = "llvm.nvvm.barrier0"] fn barrier_0();
     #[link_name = "llvm.nvvm.barrier.sync.cnt"] fn barrier_count(id: u32, threads: u32);
     #[link_name = "llvm.nvvm.shfl.sync.up.i32"] fn shfl_up(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
@@ -92,7 +94,7 @@ impl Machine for RustCuda {
         // SAFETY: reads a register.
         unsafe {
             match register {
-                Register::ThreadX => thread::thread_idx_x(),
+                Register::ThreadX => thread_x(),
                 Register::ThreadY => thread::thread_idx_y(),
                 Register::ThreadZ => thread::thread_idx_z(),
                 Register::BlockX => thread::block_idx_x(),
