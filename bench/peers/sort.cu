@@ -22,13 +22,15 @@ int radix_sort_keys(const Call& call) {
 }
 
 // Keys first, then values, in one buffer: one pointer per side is enough for the ABI.
+template <class Key>
 int radix_sort_pairs(const Call& call) {
-    const uint32_t* keys = call.in<uint32_t>();
-    uint32_t* sorted = call.out<uint32_t>();
+    const Key* keys = call.in<Key>();
+    Key* sorted = call.out<Key>();
     size_t n = call.shape[0];
+    const uint32_t* values = call.in<uint32_t>() + n;
     return PEERS_CUB("cub::DeviceRadixSort::SortPairs",
-                     cub::DeviceRadixSort::SortPairs(temp, bytes, keys, sorted, keys + n, sorted + n, call.n(), 0, 32,
-                                                     call.stream));
+                     cub::DeviceRadixSort::SortPairs(temp, bytes, keys, sorted, values, call.out<uint32_t>() + n,
+                                                     call.n(), 0, 32, call.stream));
 }
 
 Bytes pairs_bytes(const size_t* shape) { return {shape[0] * 8, shape[0] * 8}; }
@@ -104,6 +106,7 @@ int thrust_sort(const Call& call) {
 
 constexpr const char* MERGE = "cub::DeviceMergeSort::SortKeys";
 constexpr const char* RADIX = "cub::DeviceRadixSort::SortKeys";
+constexpr const char* PAIRS = "cub::DeviceRadixSort::SortPairs, u32 values";
 
 const Entry PEERS[] = {
     {{"cub_radix_sort_keys_u32", "sort", RADIX, "u32", 0}, 1, map_bytes<uint32_t>, radix_sort_keys<uint32_t>},
@@ -112,8 +115,8 @@ const Entry PEERS[] = {
     {{"cub_radix_sort_keys_u64", "sort", RADIX, "u64", 0}, 1, map_bytes<uint64_t>, radix_sort_keys<uint64_t>},
     {{"cub_radix_sort_keys_i64", "sort", RADIX, "i64", 0}, 1, map_bytes<int64_t>, radix_sort_keys<int64_t>},
     {{"cub_radix_sort_keys_f64", "sort", RADIX, "f64", 0}, 1, map_bytes<double>, radix_sort_keys<double>},
-    {{"cub_radix_sort_pairs_u32", "sort", "cub::DeviceRadixSort::SortPairs, u32 values", "u32", 0},
-     1, pairs_bytes, radix_sort_pairs},
+    {{"cub_radix_sort_pairs_u32", "sort", PAIRS, "u32", 0}, 1, pairs_bytes, radix_sort_pairs<uint32_t>},
+    {{"cub_radix_sort_pairs_f32", "sort", PAIRS, "f32", 0}, 1, pairs_bytes, radix_sort_pairs<float>},
     {{"cub_merge_sort_u32", "sort", "cub::DeviceMergeSort::SortKeysCopy", "u32", 0},
      1, map_bytes<uint32_t>, merge_sort<uint32_t>},
     {{"cub_merge_sort_keys_u32", "sort", MERGE, "u32", 1},
