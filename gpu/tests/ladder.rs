@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Element, SIFTS, SORTS, families, view, with_multiprocessors};
-use rungs_kernels::keys::{SIGNED, UNSIGNED};
+use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
 use rungs_kernels::ladder::matmul::{Batch, Matrix, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::saxpy::Vectors;
 use rungs_kernels::ladder::scan::{Scan, Scans};
@@ -373,13 +373,13 @@ fn taken_by_sort<W: Width>(ladder: &Ladder<Sort>, name: &str, n: u32) -> Taken {
 }
 
 /// For a sort of `n` pairs.
-fn taken_by_pairs(name: &str, n: u32) -> Taken {
+fn taken_by_pairs(name: &str, n: u32, order: u32) -> Taken {
     let entry = ladders::RADIX.get(name).unwrap();
     taken(
         |on| entry.pair_sorter(on, n),
         |on| {
             let (keys, values) = (on.scratch::<u32>(n)?, on.scratch::<u32>(n)?);
-            Ok((sort::Pairs { keys: keys.view(), values: values.view(), order: UNSIGNED }, vec![keys, values]))
+            Ok((sort::Pairs { keys: keys.view(), values: values.view(), order }, vec![keys, values]))
         },
     )
 }
@@ -430,8 +430,9 @@ fn launches_are_as_many_as_heads_say() {
     assert_eq!(sizes.map(launches), [1, 6, 6, 6, 7, 7, 5 + 3]);
     let launches = |n| taken_by_sort::<u32>(&ladders::RADIX, "learned", n).launches;
     assert_eq!([1, 1 << 20, 1 << 24, (1 << 25) + 1].map(launches), [1, 7, 8, 9]);
-    let launches = |n| taken_by_pairs("msd-pairs", n).launches;
-    assert_eq!([1 << 21, 1 << 24].map(launches), [5, 7]);
+    let launches = |(n, order)| taken_by_pairs("msd-pairs", n, order).launches;
+    let sizes = [(1 << 21, UNSIGNED), (1 << 24, UNSIGNED), (1 << 21, FLOAT), (1 << 24, FLOAT)];
+    assert_eq!(sizes.map(launches), [5, 7, 5, 9]);
 }
 
 /// Rungs whose head says that they are one launch clear nothing before it either.
@@ -495,7 +496,7 @@ fn scratch_memory_is_as_much_as_heads_say() {
     }
     // Pairs go to and fro between two arrays, or between one and where they are if the device chooses the way.
     for (n, bytes) in [(1, 16), (1 << 16, 16), (1 << 20, 16), ((1 << 24) + 1, 8)] {
-        let (taken, pairs) = (taken_by_pairs("msd-pairs", n), n as u64 * bytes);
+        let (taken, pairs) = (taken_by_pairs("msd-pairs", n, UNSIGNED), n as u64 * bytes);
         assert!((pairs..=pairs + pairs / 16 + (2 << 20)).contains(&taken.bytes), "n = {n}: {taken:?}");
     }
     // The states of tiles, 8 or 16 bytes each, 128 bytes after the word that blocks draw from.

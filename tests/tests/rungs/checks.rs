@@ -146,6 +146,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(40_000).with_values().schedules(4),
             n(100_000).with_values().schedules(1),
             n(100_000).of(Distribution::Few).with_values().schedules(1),
+            n(40_000).of(Distribution::Normal).typed(Dtype::F32).with_values().schedules(4),
         ],
     ),
     ("matmul", &["naive", "coalesced", "shared-tile", "wide-tile"], &[product(40, 41, 42)]),
@@ -327,7 +328,14 @@ const LARGE: &[(&str, &[&str])] = &[
     ("mixed", &["product_mixed", "product_mixed_middle"]),
     (
         "msd-pairs",
-        &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort", "radix_msd_pairs_rest"],
+        &[
+            "radix_msd_pairs_histogram",
+            "radix_msd_pairs_histogram_learned",
+            "radix_msd_pairs_starts",
+            "radix_msd_pairs_bucket_sort",
+            "radix_msd_pairs_oversized",
+            "radix_msd_pairs_rest",
+        ],
     ),
     (
         "either",

@@ -4,7 +4,7 @@
 //! came: the words are all different, their order is the stable order of the keys, and the slot leads to the value.
 
 use super::room::{GROUP, Room};
-use super::window::{Block, LargeBuckets, SmallBuckets, Window};
+use super::window::{Block, LargeBuckets, LearnedBuckets, SmallBuckets, Window};
 use super::{Buckets, by_buckets};
 use crate::msd::{ITEMS, clear_counters};
 use rungs_common::keys::Word;
@@ -16,10 +16,12 @@ pub const fn bucket_sort_shared<B: Block>() -> u32 {
 }
 
 /// Sorts bucket b in place, pairs `starts[b]` to `starts[b + 1]`, whose keys share the `top_bits`, and zeroes
-/// `histogram[b]` for the next sort. Block b does bucket b. By digits it only zeroes.
-#[kernel(max_threads = B::THREADS, min_blocks = B::BLOCKS, max_spills = 8, instances(
+/// `histogram[b]` for the next sort. Block b does bucket b. By digits it only zeroes. In a bucket by a map keys may
+/// differ in any bit, and one of more than [`Block::MOST`] pairs is left alone.
+#[kernel(max_threads = B::THREADS, min_blocks = B::BLOCKS, max_spills = B::SPILLS, instances(
     radix_msd_pairs_bucket_sort: <LargeBuckets>,
     radix_msd_pairs_bucket_sort_small: <SmallBuckets>,
+    radix_msd_pairs_bucket_sort_learned: <LearnedBuckets>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_bucket_sort<B: Block>(
@@ -34,13 +36,16 @@ pub fn radix_msd_pairs_bucket_sort<B: Block>(
     }
     let starts = Buckets::new(buckets).starts;
     let (start, end) = (starts.get(b), starts.get(b + 1));
-    if start == end || !by_buckets(control, buckets, sort) {
+    if start == end || B::MAPPED && end - start > B::MOST || !by_buckets(control, buckets, sort) {
         return;
     }
     clear_counters(B::THREADS); // not before: a block that leaves would have cleared for nothing
     let window = Window::<B>::new(start, end, top_bits);
     // Code of its own for nearly all buckets, whose full rows need no tests.
-    if window.filled >= B::FULL_ROWS * B::THREADS {
+    let full = window.filled >= B::FULL_ROWS * B::THREADS;
+    if B::MAPPED {
+        window.sort_any(full, keys, values, order);
+    } else if full {
         window.sort::<true>(b, keys, values, order);
     } else {
         window.sort::<false>(b, keys, values, order);
@@ -54,16 +59,29 @@ impl<B: Block> Window<B> {
     fn sort<const FULL: bool>(&self, b: u32, keys: Global<u32>, values: Global<u32>, order: u32) {
         let room = Room::<B>::new();
         self.request_values::<FULL>(values, room.values);
-        let words = self.load::<FULL>(keys);
+        let mut words = [0; ITEMS as usize];
+        self.load::<FULL>(keys, &mut words);
+        self.sort_loaded::<FULL>(&room, words, b << (32 - self.top_bits), keys, values, order);
+    }
+
+    /// The same once values are requested and keys are loaded. `base`: what a word has lost of its key.
+    #[inline(always)]
+    #[track_caller]
+    #[rustfmt::skip]
+    pub fn sort_loaded<const FULL: bool>(
+        &self, room: &Room<B>, mut words: [u32; ITEMS as usize], base: u32, keys: Global<u32>, values: Global<u32>,
+        order: u32,
+    ) {
+        self.make_words(&mut words);
         room.sort::<FULL>(self, words, keys);
         async_copy::wait::<0>();
         thread::sync_threads(); // every thread's values are there before any thread reads them
-        self.store::<FULL>(&room, b, keys, values, order);
+        self.store::<FULL>(room, base, keys, values, order);
     }
 
     /// An array from this thread's slot 0 on, if the thread has one.
     #[inline(always)]
-    fn column(&self, array: Global<u32>) -> Global<u32> {
+    pub fn column(&self, array: Global<u32>) -> Global<u32> {
         // Found again each time, rather than kept in registers while the words are sorted.
         let first = (self.first + opaque(thread::thread_idx_x())).min(array.len());
         array.slice(first, array.len() - first)
@@ -71,32 +89,35 @@ impl<B: Block> Window<B> {
 
     /// Starts to copy the values of this thread to their slots.
     #[inline(always)]
-    fn request_values<const FULL: bool>(&self, values: Global<u32>, to: Shared<u32>) {
+    pub fn request_values<const FULL: bool>(&self, values: Global<u32>, to: Shared<u32>) {
         let t = thread::thread_idx_x();
         let (from, to) = (self.column(values), to.slice(t, to.len() - t));
         self.each::<FULL>(|i| async_copy::element(to, row::<B>(i), from, row::<B>(i), true));
         async_copy::commit();
     }
 
-    /// The words of this thread.
+    /// The keys of this thread; where it has no pair they stay as they are.
     #[inline(always)]
-    fn load<const FULL: bool>(&self, keys: Global<u32>) -> [u32; ITEMS as usize] {
-        let mut words = [0; ITEMS as usize];
+    pub fn load<const FULL: bool>(&self, keys: Global<u32>, mine: &mut [u32; ITEMS as usize]) {
         let keys = self.column(keys);
-        self.each::<FULL>(|i| words[i] = keys.get_streaming(row::<B>(i)));
-        // Where the thread has no pair nothing reads the word.
-        let t = thread::thread_idx_x();
-        unroll::<{ ITEMS as usize }>(|i| words[i] = words[i] << self.top_bits | (row::<B>(i) + t));
-        words
+        self.each::<FULL>(|i| mine[i] = keys.get_streaming(row::<B>(i)));
     }
 
-    /// Writes the sorted pairs of bucket `b` out.
+    /// Makes keys words.
+    #[inline(always)]
+    pub fn make_words(&self, words: &mut [u32; ITEMS as usize]) {
+        // Where the thread has no pair nothing reads the word.
+        let t = thread::thread_idx_x();
+        unroll::<{ ITEMS as usize }>(|i| words[i] = self.kept(words[i]) | (row::<B>(i) + t));
+    }
+
+    /// Writes the sorted pairs of a bucket out.
     #[inline(always)]
     #[rustfmt::skip]
     fn store<const FULL: bool>(
-        &self, room: &Room<B>, b: u32, keys: Global<u32>, values: Global<u32>, order: u32,
+        &self, room: &Room<B>, base: u32, keys: Global<u32>, values: Global<u32>, order: u32,
     ) {
-        let (top, slots) = (b << (32 - self.top_bits), (1 << self.top_bits) - 1);
+        let slots = (1 << self.top_bits) - 1;
         let (keys, values, t) = (self.column(keys), self.column(values), thread::thread_idx_x());
         unroll::<{ ITEMS as usize / GROUP }>(|g| {
             let (mut words, mut found) = ([0; GROUP], [0; GROUP]);
@@ -104,7 +125,10 @@ impl<B: Block> Window<B> {
             self.each_of::<FULL, GROUP>(of, |i| words[i - of] = room.words.get(row::<B>(i) + t - self.skip));
             self.each_of::<FULL, GROUP>(of, |i| found[i - of] = room.values.get(words[i - of] & slots));
             self.each_of::<FULL, GROUP>(of, |i| {
-                keys.set(row::<B>(i), (top | room.key(words[i - of], self.top_bits)).decode(order));
+                let key = room.key(words[i - of], self.top_bits);
+                // The base has all other bits, or is the least key.
+                let key = if B::MAPPED { base + key } else { base | key };
+                keys.set(row::<B>(i), key.decode(order));
                 values.set(row::<B>(i), found[i - of]);
             });
         });
@@ -113,6 +137,6 @@ impl<B: Block> Window<B> {
 
 /// The first slot of row `i`.
 #[inline(always)]
-fn row<B: Block>(i: usize) -> u32 {
+pub(super) fn row<B: Block>(i: usize) -> u32 {
     i as u32 * B::THREADS
 }

@@ -1,6 +1,7 @@
 //! Launch 1: counts the keys of each bucket, unless a sample of them is skewed.
 
 use super::go_by_digits;
+use crate::learned::Map;
 use crate::msd::{
     Buckets, COUNT_STATIC, COUNT_THREADS, Mapped, Mapping, Plain, SAMPLE_STATIC, TopBits, clear_sample, count_buckets,
     count_sample, static_shared, take_sample,
@@ -12,7 +13,7 @@ pub const HISTOGRAM_THREADS: u32 = COUNT_THREADS;
 
 /// So many keys of the sample with one counter are too many for a bucket that fits a block. Of uniform keys a counter
 /// has one; one sample in 10¹⁰ has a counter of so many.
-const SKEWED: u32 = 16;
+pub const SKEWED: u32 = 16;
 
 /// Bytes of static shared memory.
 pub const HISTOGRAM_STATIC: u32 = static_shared(COUNT_STATIC + SAMPLE_STATIC);
@@ -29,7 +30,7 @@ pub fn radix_msd_pairs_histogram<M: Mapping>(
 ) {
     clear_sample();
     count_buckets::<u32, M, _>(keys, order, top_bits, histogram, control.slice(0, 0), || {
-        let skewed = is_skewed::<M>(keys, order, top_bits);
+        let skewed = is_skewed::<M>(keys, order, TopBits::new(top_bits), SKEWED);
         // All blocks take the same sample, so one speaks for all.
         if skewed && thread::index_1d() == 0 {
             go_by_digits(control, sort);
@@ -38,12 +39,31 @@ pub fn radix_msd_pairs_histogram<M: Mapping>(
     });
 }
 
-/// Whether a sample of the keys has many of one bucket.
+/// The same with the buckets of a `map`. `skewed`: from how many keys of the sample on a bucket has too many.
+#[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1)]
+#[rustfmt::skip]
+pub fn radix_msd_pairs_histogram_learned(
+    keys: Global<u32>, order: u32, bits: u32, skewed: u32, map: Global<u32>, histogram: Global<u32>,
+    control: Global<u32>, sort: u32,
+) {
+    clear_sample();
+    count_buckets::<u32, Mapped, _>(keys, order, bits, histogram, control.slice(0, 0), || {
+        let map = Map::read(map, bits).staged(2 << bits, HISTOGRAM_THREADS);
+        thread::sync_threads(); // the table is there before the first look-up
+        let skewed = is_skewed::<Mapped>(keys, order, map, skewed);
+        if skewed && thread::index_1d() == 0 {
+            go_by_digits(control, sort);
+        }
+        (!skewed).then_some(map)
+    });
+}
+
+/// Whether a sample of the keys has `many` of one bucket.
 #[inline(always)]
 #[track_caller]
-fn is_skewed<M: Mapping>(keys: Global<u32>, order: u32, top_bits: u32) -> bool {
+fn is_skewed<M: Mapping>(keys: Global<u32>, order: u32, buckets: impl Buckets<u32>, many: u32) -> bool {
     let mut skewed = false;
-    let (sample, buckets) = (take_sample::<u32, M>(keys, order), TopBits::new(top_bits));
-    count_sample(sample, |key| buckets.bucket(key), |before| skewed |= before >= SKEWED - 1);
+    let sample = take_sample::<u32, M>(keys, order);
+    count_sample(sample, |key| buckets.bucket(key), |before| skewed |= before >= many - 1);
     thread::sync_threads_or(skewed)
 }

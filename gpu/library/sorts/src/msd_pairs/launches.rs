@@ -4,7 +4,11 @@ use super::*;
 use crate::buckets::{histogram_blocks, histogram_shared};
 use crate::digits::{BITS, DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
 use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
-use crate::msd::{Mapped, Plain};
+use crate::learned::{
+    ABOUT, COUNT_WORDS, LEARN_THREADS, MAP_WORDS, NUMBER_BITS, learn_blocks, learned_histogram_shared,
+    radix_learned_map,
+};
+use crate::msd::{Mapped, Plain, SAMPLE, is_float};
 use crate::pass::{PASS_SHARED, PASS_THREADS, pass_tile};
 use rungs_common::keys::{self, UNSIGNED};
 use rungs_common::ladder::sort::{Pairs as KeysWithValues, Sort};
@@ -15,10 +19,12 @@ pub static RUNG: Entry<Sort> = rung!(
     "mod.rs",
     [
         radix_msd_pairs_histogram,
+        radix_msd_pairs_histogram_learned,
         radix_msd_pairs_starts,
         radix_msd_pairs_count,
         radix_msd_pairs_pass,
         radix_msd_pairs_bucket_sort,
+        radix_msd_pairs_oversized,
         radix_msd_pairs_rest,
     ]
 )
@@ -34,6 +40,7 @@ const SHARED: u32 = PerLane::SHARED;
 // Two blocks, with 1 KiB each for the system, leave 60 KiB of L1 cache and not 28. It gathers writes.
 const _: () = assert!(pass_shared::<Large>() + PASS_STATIC + 1024 <= 98 << 10 && pass_shared::<Small>() < SHARED);
 const _: () = assert!(Partition::TILE == pass_tile::<u32>() && Partition::TILE == Large::TILE, "they share states");
+const _: () = assert!(Learned::TILE == Partition::TILE, "they share tiles");
 
 /// The scratch memory to sort `n` pairs.
 ///
@@ -64,6 +71,16 @@ const BUCKET_MEAN: u32 = 4096;
 /// The same for the small blocks, 9.7 standard deviations below.
 const SMALL_MEAN: u32 = 2200;
 
+/// Most pairs that a bucket by a map has on average: one that is 1.3 times as large fits a block.
+const LEARNED_MEAN: u32 = 4700;
+
+/// Fewest bits of a bucket's number by a map.
+const LEAST_MAP_BITS: u32 = 8;
+
+/// Most pairs of a bucket by a map among `n`: two pieces, and one more for each of this number of pairs. What is before
+/// the range of a map or behind it grows with the number of pairs.
+const PAIRS_PER_PIECE: u32 = 1 << 25;
+
 /// What is to be launched for `n` pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -71,6 +88,8 @@ pub struct Plan {
     pub n: u32,
     /// Top bits that buckets are told apart by; 0 if pairs go by digits whatever they are.
     pub top_bits: u32,
+    /// Bits of a bucket's number by a map, at most as many; 0 if pairs of floats go as others do.
+    pub map_bits: u32,
     /// Whether passes have the small shape.
     pub small: bool,
     /// SMs of the device.
@@ -87,24 +106,40 @@ impl Plan {
         }
         let fits = HISTOGRAM_STATIC + histogram_shared(top_bits) <= shared_per_block;
         let suits = tiles >= TILES_BY_BUCKETS * multiprocessors && n >> top_bits <= BUCKET_MEAN;
+        let mut map_bits = LEAST_MAP_BITS;
+        while map_bits < NUMBER_BITS && n > (ABOUT >> (NUMBER_BITS - map_bits)) * LEARNED_MEAN {
+            map_bits += 1;
+        }
+        let map_fits = HISTOGRAM_STATIC + learned_histogram_shared(map_bits) <= shared_per_block;
         Self {
             n,
             top_bits: if fits && suits { top_bits } else { 0 },
+            map_bits: if fits && suits && map_fits { map_bits } else { 0 },
             small: tiles <= TILES_SMALL * multiprocessors,
             multiprocessors,
         }
     }
 
+    /// Bits of a bucket's number.
+    const fn bits(&self, by_map: bool) -> u32 {
+        if by_map { self.map_bits } else { self.top_bits }
+    }
+
     /// Bits of the two partitions.
-    const fn bits(&self) -> (u32, u32) {
-        let first = self.top_bits.div_ceil(2);
-        (first, self.top_bits - first)
+    const fn parts(&self, by_map: bool) -> (u32, u32) {
+        let first = self.bits(by_map).div_ceil(2);
+        (first, self.bits(by_map) - first)
     }
 
     /// Slots of the second partition, empty ones included, or of the tiles of every pass.
-    const fn slots(&self) -> u32 {
+    const fn slots(&self, by_map: bool) -> u32 {
         let tile = if self.small { Small::TILE } else { Large::TILE };
-        if self.top_bits == 0 { self.n.div_ceil(tile) } else { self.n / tile + (1 << self.bits().0) }
+        if self.top_bits == 0 { self.n.div_ceil(tile) } else { self.n / tile + (1 << self.parts(by_map).0) }
+    }
+
+    /// Most pairs of a bucket by the map.
+    const fn most_by_map(&self) -> u32 {
+        (2 + self.n / PAIRS_PER_PIECE) * PIECE
     }
 
     /// Whether buckets are sorted by small blocks.
@@ -128,6 +163,8 @@ pub struct Sorter {
     histogram: Scratch<u32>,
     /// See [`Buckets`].
     buckets: Scratch<u32>,
+    /// What a map is learned with, zero before and after a sort, and behind it the map; empty if there is none.
+    learn: Scratch<u32>,
     /// The next number that the states have not seen.
     epoch: u32,
     /// The table of counts of the next sort.
@@ -141,12 +178,13 @@ impl Sorter {
         Ok(Self {
             plan,
             pairs: [on.scratch(n)?, on.scratch(if by_buckets { 0 } else { n })?],
-            states: on.zeros(plan.slots() * DIGITS)?,
+            states: on.zeros(plan.slots(false) * DIGITS)?,
             control: on.zeros(CONTROL_WORDS)?,
             counts: on.zeros(2 * TABLE_WORDS)?,
             passes: on.zeros(if by_buckets { PASSES_WORDS } else { 0 })?,
             histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
-            buckets: on.scratch(if by_buckets { buckets_words(plan.slots()) } else { 0 })?,
+            buckets: on.scratch(if by_buckets { buckets_words(plan.slots(false)) } else { 0 })?,
+            learn: on.zeros(if plan.map_bits != 0 { COUNT_WORDS + MAP_WORDS } else { 0 })?,
             epoch: 1,
             table: 0,
         })
@@ -171,37 +209,88 @@ impl Sorter {
             }
             self.table ^= 1;
         } else {
-            self.find_buckets(on, pairs)?;
+            let by_map = is_float(pairs.order) && plan.map_bits != 0;
+            if by_map {
+                self.learn(on, pairs)?
+            } else {
+                self.count_top_bits(on, pairs)?
+            }
+            self.start_buckets(on, by_map)?;
             self.count_digits::<PerLane>(on, pairs, histogram_blocks(plan.n, plan.multiprocessors))?;
-            self.pass::<Partition>(on, pairs, 0)?;
-            self.pass::<Partition>(on, pairs, 1)?;
-            self.sort_buckets(on, pairs)?;
+            for number in 0..2 {
+                if by_map {
+                    self.pass::<Learned>(on, pairs, number)?;
+                } else {
+                    self.pass::<Partition>(on, pairs, number)?;
+                }
+            }
+            if by_map {
+                self.sort_buckets_of::<LearnedBuckets>(on, pairs)?;
+                self.sort_oversized(on, pairs)?;
+            } else if plan.small_buckets() {
+                self.sort_buckets_of::<SmallBuckets>(on, pairs)?;
+            } else {
+                self.sort_buckets_of::<LargeBuckets>(on, pairs)?;
+            }
             self.sort_rest(on, pairs)?;
         }
         self.epoch += PASSES;
         Ok(())
     }
 
-    /// Launches 1 and 2.
-    fn find_buckets(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
+    /// What learns a map, and the map.
+    fn map(&self) -> (Global<u32>, Global<u32>) {
+        let words = self.learn.view();
+        let counts = COUNT_WORDS.min(words.len());
+        (words.slice(0, counts), words.slice(counts, words.len() - counts))
+    }
+
+    /// The two launches before the starts, by a map.
+    fn learn(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
+        let plan @ Plan { n, map_bits, multiprocessors, .. } = self.plan;
+        let ((counts, map), histogram, control) = (self.map(), self.histogram.view(), self.control.view());
+        let geometry = Geometry::linear(learn_blocks(n), LEARN_THREADS).overlapping();
+        on.launch(radix_learned_map::<u32, Mapped>::default(), geometry, (keys, order, counts, map))?;
+        let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), HISTOGRAM_THREADS);
+        let geometry = geometry.shared(learned_histogram_shared(map_bits)).overlapping();
+        // Twice the share of a sample that the largest bucket has.
+        let share = 2 * u64::from(SAMPLE) * u64::from(plan.most_by_map()) / u64::from(n);
+        let skewed = SKEWED.max(share as u32);
+        let args = (keys, order, map_bits, skewed, map, histogram, control, self.epoch);
+        on.launch(radix_msd_pairs_histogram_learned, geometry, args)
+    }
+
+    /// Launch 1, by the top bits.
+    fn count_top_bits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
         let Plan { n, top_bits, multiprocessors, .. } = self.plan;
         let (histogram, control) = (self.histogram.view(), self.control.view());
         let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), HISTOGRAM_THREADS);
         let geometry = geometry.shared(histogram_shared(top_bits));
         let (geometry, args) = (geometry.overlapping(), (keys, order, top_bits, histogram, control, self.epoch));
         if order == keys::UNSIGNED {
-            on.launch(radix_msd_pairs_histogram::<Plain>::default(), geometry, args)?;
+            on.launch(radix_msd_pairs_histogram::<Plain>::default(), geometry, args)
         } else {
-            on.launch(radix_msd_pairs_histogram::<Mapped>::default(), geometry, args)?;
+            on.launch(radix_msd_pairs_histogram::<Mapped>::default(), geometry, args)
         }
-        let (first, second) = self.plan.bits();
+    }
+
+    /// The launch that finds where buckets start.
+    fn start_buckets(&self, on: &dyn Launcher, by_map: bool) -> Result {
+        let (plan, (first, second)) = (self.plan, self.plan.parts(by_map));
         let geometry = Geometry::linear(1 << first, STARTS_THREADS).overlapping();
-        let most = if self.plan.small_buckets() { SmallBuckets::MOST } else { LargeBuckets::MOST };
-        let args = (histogram, n, first, second, most, control, self.epoch, self.buckets.view());
+        let most = if by_map {
+            plan.most_by_map()
+        } else if plan.small_buckets() {
+            SmallBuckets::MOST
+        } else {
+            LargeBuckets::MOST
+        };
+        let histogram = self.histogram.view().slice(0, 1 << plan.bits(by_map));
+        let args = (histogram, plan.n, first, second, most, self.control.view(), self.epoch, self.buckets.view());
         on.launch(radix_msd_pairs_starts, geometry, args)
     }
 
-    /// Launch 3, or the first one.
+    /// The launch that counts digits.
     fn count_digits<C: Copies>(&self, on: &dyn Launcher, pairs: KeysWithValues, blocks: u32) -> Result
     where
         radix_msd_pairs_count<C>: Kernel<Args = CountArgs>,
@@ -212,29 +301,31 @@ impl Sorter {
         on.launch(radix_msd_pairs_count::<C>::default(), geometry, args)
     }
 
-    /// Launches 4 and 5, or a pass where the host chose the digits.
+    /// A partition, or a pass where the host chose the digits.
     fn pass<S: Shape>(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result
     where
         radix_msd_pairs_pass<S, Apart>: Kernel<Args = PassArgs>,
         radix_msd_pairs_pass<S, Joined>: Kernel<Args = PassArgs>,
     {
-        let ((first, second), KeysWithValues { keys, values, order }) = (self.plan.bits(), pairs);
+        let ((first, second), KeysWithValues { keys, values, order }) = (self.plan.parts(S::MAPPED), pairs);
+        let all = if S::MAPPED { NUMBER_BITS } else { u32::BITS };
         let (shift, bits) = match (S::BUCKETS, number) {
             (false, _) => (number * BITS, BITS),
-            (true, 0) => (u32::BITS - first, first),
-            (true, _) => (u32::BITS - first - second, second),
+            (true, 0) => (all - first, first),
+            (true, _) => (all - first - second, second),
         };
         let encode = if number == 0 { order } else { UNSIGNED };
         // After partitions the bucket sort maps keys back.
         let decode = if !S::BUCKETS && number == PASSES - 1 { order } else { UNSIGNED };
         let pass = Pass { shift, bits, number, encode, decode, epoch: self.epoch + number, table: self.table };
         // The first partition has no empty slots.
-        let blocks = if number == 0 { self.plan.n.div_ceil(S::TILE) } else { self.plan.slots() };
+        let blocks = if number == 0 { self.plan.n.div_ceil(S::TILE) } else { self.plan.slots(S::MAPPED) };
         let geometry = Geometry::linear(blocks, S::THREADS).shared(pass_shared::<S>()).overlapping();
         // The first pass writes to the first array, the second reads it, and so on.
         let [first, second] = [&self.pairs[0], &self.pairs[1]].map(|pairs| pairs.view());
         let (from, to) = if number.is_multiple_of(2) { (second, first) } else { (first, second) };
-        let (control, counts, buckets) = (self.control.view(), self.counts.view(), self.buckets.view());
+        let (control, buckets) = (self.control.view(), self.buckets.view());
+        let counts = if S::MAPPED { self.map().1 } else { self.counts.view() };
         let args = (keys, values, from, to, pass, control, counts, buckets, self.states.view());
         if number == 0 {
             on.launch(radix_msd_pairs_pass::<S, Apart>::default(), geometry, args)
@@ -243,27 +334,34 @@ impl Sorter {
         }
     }
 
-    /// Launch 6.
-    fn sort_buckets(&self, on: &dyn Launcher, pairs: KeysWithValues) -> Result {
-        if self.plan.small_buckets() {
-            self.sort_buckets_of::<SmallBuckets>(on, pairs)
-        } else {
-            self.sort_buckets_of::<LargeBuckets>(on, pairs)
-        }
-    }
-
+    /// The launch that sorts the buckets.
     fn sort_buckets_of<B: Block>(&self, on: &dyn Launcher, pairs: KeysWithValues) -> Result
     where
         radix_msd_pairs_bucket_sort<B>: Kernel<Args = BucketSortArgs>,
     {
-        let (KeysWithValues { keys, values, order }, top_bits) = (pairs, self.plan.top_bits);
+        let (KeysWithValues { keys, values, order }, top_bits) = (pairs, self.plan.bits(B::MAPPED));
         let geometry = Geometry::linear(1 << top_bits, B::THREADS).shared(bucket_sort_shared::<B>()).overlapping();
         let (control, buckets, histogram) = (self.control.view(), self.buckets.view(), self.histogram.view());
         let args = (keys, values, order, top_bits, control, buckets, self.epoch, histogram);
         on.launch(radix_msd_pairs_bucket_sort::<B>::default(), geometry, args)
     }
 
-    /// Launch 7.
+    /// The launch that sorts the buckets that do not fit a block.
+    #[rustfmt::skip]
+    fn sort_oversized(
+        &self, on: &dyn Launcher, KeysWithValues { keys, values, order }: KeysWithValues,
+    ) -> Result {
+        let Plan { map_bits, multiprocessors, .. } = self.plan;
+        // A thread for each bucket at least.
+        let blocks = (OVERSIZED_BLOCKS * multiprocessors).max((1u32 << map_bits).div_ceil(OVERSIZED_THREADS));
+        let shared = bucket_sort_shared::<LearnedBuckets>();
+        let geometry = Geometry::linear(blocks, OVERSIZED_THREADS).shared(shared).overlapping();
+        let (control, buckets) = (self.control.view(), self.buckets.view());
+        let args = (keys, values, self.pairs[0].view(), order, map_bits, control, buckets, self.epoch);
+        on.launch(radix_msd_pairs_oversized, geometry, args)
+    }
+
+    /// The last launch.
     fn sort_rest(&self, on: &dyn Launcher, KeysWithValues { keys, values, order }: KeysWithValues) -> Result {
         let Plan { n, multiprocessors, .. } = self.plan;
         let blocks = n.div_ceil(pass_tile::<u32>()).min(REST_BLOCKS * multiprocessors);

@@ -16,17 +16,25 @@
 //! other sort exit early. Even a block that exits at once costs launch time, so all passes by digits share one
 //! persistent kernel. A digit in which no two keys differ takes no pass.
 //!
+//! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. Where the device
+//! chooses, floats go to buckets by a map, which the device learns from a sample as in `learned`. The partitions take
+//! their digits from the number that the map gives a key. Keys of such a bucket share no bits, but they are close to
+//! each other: a word keeps the difference from the least key of its bucket. Few buckets, those of sparse keys, have
+//! differences of more than 19 bits. They are sorted twice, by the last bits and by the others. A bucket that does not
+//! fit a block is sorted in pieces, which are merged. If a bucket has too many pieces, all pairs go by digits.
+//!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its
 //! peak, shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In
 //! the bucket sort it is shared memory (73 %; memory 57).
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
-//! can be left out. Seven launches where the device chooses; for fewer pairs five, by digits: `count.rs`, `pass.rs`.
+//! can be left out. Seven launches where the device chooses, nine for floats; for fewer pairs five, by digits:
+//! `count.rs`, `pass.rs`.
 //!
 //! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
-//! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, or of 224 for small
-//! buckets.
+//! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, of 224 for small
+//! buckets, or of 512 for buckets by a map, which are less even.
 //!
 //! **Limits.** Any number of pairs of 32-bit keys and 32-bit values; no keys alone. Beyond 2²⁸ pairs the buckets of
 //! uniform keys are too large for a block, and pairs are sorted by digits. Scratch memory of 8 bytes per pair where the
@@ -34,6 +42,7 @@
 //!
 //! **Source.** Composed of known ideas: A. Adinets and D. Merrill, "Onesweep" (2022), for the passes; E. Stehle and
 //! H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017), for most significant digits first.
+//! The map has the sources of `learned`.
 //!
 //! | launch | file | by buckets | by digits |
 //! | --- | --- | --- | --- |
@@ -43,12 +52,17 @@
 //! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | exit |
 //! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | exits |
 //! | 7 | `rest.rs` | exits | all passes |
+//!
+//! Floats take two more launches. Launch 1 is `radix_learned_map` of `learned` and then a histogram by the map; before
+//! the last launch, `oversized.rs` sorts the buckets that do not fit a block. `any.rs` sorts a bucket by a map.
 
+mod any;
 mod bucket_sort;
 mod count;
 mod histogram;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
+mod oversized;
 mod pass;
 mod ranks;
 mod rest;
@@ -61,6 +75,7 @@ mod window;
 pub use bucket_sort::*;
 pub use count::*;
 pub use histogram::*;
+pub use oversized::*;
 pub use pass::*;
 pub use rest::*;
 pub use shape::*;

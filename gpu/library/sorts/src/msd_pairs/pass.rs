@@ -2,12 +2,14 @@
 //!
 //! `tile.rs` says which pairs a block has and where they go, `ranks.rs` how they are ranked.
 
-use super::ranks::Counters;
-use super::shape::{Large, Partition, Shape, Small};
+use super::ranks::{Counters, Ranks};
+use super::shape::{Large, Learned, Partition, Shape, Small};
 use super::tile::{DigitOf, Tile};
 use super::{MAX_BITS, by_buckets};
 use crate::digits::{AGGREGATE, BITS, DIGITS, PREFIX, look_back, state};
 use crate::from_last::PASSES;
+use crate::learned::{Map, NUMBER_BITS};
+use crate::msd::Buckets as _;
 use rungs_common::keys::Word;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, thread, warp};
@@ -39,7 +41,7 @@ impl Origin for Joined {
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Pass {
-    /// The first bit of its digit.
+    /// The first bit of its digit, in the key or in the number that a map gives the key.
     pub shift: u32,
     /// Number of bits of its digit.
     pub bits: u32,
@@ -62,10 +64,12 @@ pub const TABLE_WORDS: u32 = PASSES * DIGITS;
 /// pairs `to` another, and in the last pass to `keys` and `values`. A partition moves each pair to its bucket the same
 /// way (the second of two is the last), or returns at once if the pairs are sorted by digits.
 ///
-/// `counts`: two tables, see [`Pass::table`]. `buckets`: see `Buckets`. `states`: 256 words per tile.
-#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
+/// `counts`: two tables, see [`Pass::table`]; or the map. `buckets`: see `Buckets`. `states`: 256 words per tile.
+#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, max_spills = S::SPILLS, instances(
     radix_msd_pairs_partition_apart: <Partition, Apart>,
     radix_msd_pairs_partition_joined: <Partition, Joined>,
+    radix_msd_pairs_partition_learned_apart: <Learned, Apart>,
+    radix_msd_pairs_partition_learned_joined: <Learned, Joined>,
     radix_msd_pairs_pass_apart: <Large, Apart>,
     radix_msd_pairs_pass_joined: <Large, Joined>,
     radix_msd_pairs_pass_apart_small: <Small, Apart>,
@@ -86,10 +90,22 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
     let pass = if S::BUCKETS { Pass { number: !O::APART as u32, ..pass } } else { pass };
     counters.clear(); // not before: a block that leaves would have cleared for nothing
     let plan = DigitOf { pass, counts, buckets };
+    let map = || Map::<u32, _>::read(counts, NUMBER_BITS - pass.shift);
+    // Keys of the input meet all over the table: it lies where the tile will, until its pairs are put in order. Behind
+    // the first partition those of a tile have few words of it, which are read through the L1 cache.
+    let staged = (S::MAPPED && O::APART).then(|| map().staged(0, S::THREADS));
     let Some(tile) = Tile::<S>::take(&plan, control, keys.len()) else { return };
 
     let mut pair = tile.load::<O>(keys, from, pass);
-    let ranks = counters.rank(tile.shift, |i, shift| pair.keys[i] >> shift & tile.mask);
+    let mut ranks = Ranks::default();
+    if let Some(map) = staged {
+        // The tile was taken behind a barrier, so the table is there.
+        tile.note(&pair, &mut ranks, |key| map.bucket(key) & tile.mask);
+    } else if S::MAPPED {
+        let map = map();
+        tile.note(&pair, &mut ranks, |key| map.bucket(key) & tile.mask);
+    }
+    let ranks = counters.rank(tile.shift, ranks, |ranks, i, shift| tile.digit(&pair, ranks, i, shift));
     if O::APART {
         // Not before the ranks: so the keys alone take registers until then.
         tile.read(values, |i, value| pair.values[i] = value);
@@ -114,13 +130,16 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
         counters.offset(t).set(0, (place + before).wrapping_sub(start)); // it may be below zero, and wraps
     }
     thread::sync_threads(); // the tile is in order and the offsets are known before pairs are written out
+    // Neighbours have nearly the same key now, and read the same word of the table.
+    let map = S::MAPPED.then(map);
+    let digit = |key: u32| map.map_or(key >> tile.shift, |map| map.bucket(key)) & tile.mask;
     if !O::APART && (S::BUCKETS || pass.number == PASSES - 1) {
-        tile.store(sorted, counters, |place, pair| {
+        tile.store(sorted, counters, digit, |place, pair| {
             keys.set(place, (pair as u32).decode(pass.decode));
             values.set(place, (pair >> 32) as u32);
         });
     } else {
-        tile.store(sorted, counters, |place, pair| to.set(place, pair));
+        tile.store(sorted, counters, digit, |place, pair| to.set(place, pair));
     }
 }
 

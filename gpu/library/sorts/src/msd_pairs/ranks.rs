@@ -3,7 +3,7 @@
 //! Each half warp has a word per digit: how many of its pairs had the digit in earlier rows, and below that the set of
 //! lanes that have it in this row.
 
-use super::shape::{MAX_ITEMS, Shape};
+use super::shape::{Learned, MAX_ITEMS, Shape};
 use crate::digits::{BITS, DIGITS};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, thread, unroll, warp};
@@ -18,11 +18,14 @@ const LANES: u32 = (1 << HALF) - 1;
 /// 256 digits drawn at random one row of 10,000 has them.
 const CROWD: u32 = 4;
 
+const _: () = assert!(Learned::ITEMS * HALF <= DIGITS && BITS == 8, "a rank by a map has eight bits");
+
 /// Sets whose words a thread reads before it writes the first.
 const GROUP: usize = 8;
 
-/// A rank for each pair of a thread, two per word: with its pairs, it takes the registers that there are.
-#[derive(Clone, Copy)]
+/// A rank for each pair of a thread, two per word: with its pairs, it takes the registers that there are. By a map, the
+/// upper half of a rank's 16 bits has the digit of the pair; a half warp has too few pairs for a rank to need it.
+#[derive(Clone, Copy, Default)]
 pub struct Ranks([u32; MAX_ITEMS / 2]);
 
 impl Ranks {
@@ -41,8 +44,20 @@ impl Ranks {
 
     /// Rank `i`.
     #[inline(always)]
-    pub fn get(&self, i: usize) -> u32 {
-        self.0[i / 2] >> (i % 2 * 16) & 0xffff
+    pub fn get<S: Shape>(&self, i: usize) -> u32 {
+        self.0[i / 2] >> (i % 2 * 16) & if S::MAPPED { DIGITS - 1 } else { 0xffff }
+    }
+
+    /// Notes the digit of pair `i`, before it has a rank.
+    #[inline(always)]
+    pub fn note(&mut self, i: usize, digit: u32) {
+        self.set(i, digit << BITS);
+    }
+
+    /// The noted digit of pair `i`.
+    #[inline(always)]
+    pub fn noted(&self, i: usize) -> u32 {
+        self.0[i / 2] >> (i % 2 * 16 + BITS as usize) & (DIGITS - 1)
     }
 }
 
@@ -80,23 +95,26 @@ impl<S: Shape> Counters<S> {
     }
 
     /// The rank of each key of this thread among those of its half warp. `digit` finds the digit of a key by its index
-    /// and the digit's first bit, `shift`.
+    /// and the digit's first bit, `shift`, or in `ranks`, which has no ranks yet.
     #[inline(always)]
     #[track_caller]
-    pub fn rank(self, shift: u32, digit: impl Fn(usize, u32) -> u32) -> Ranks {
+    pub fn rank(self, shift: u32, mut ranks: Ranks, digit: impl Fn(&Ranks, usize, u32) -> u32) -> Ranks {
         let own = self.own();
-        let mut ranks = Ranks([0; MAX_ITEMS / 2]);
-        let (rank, alike) = by_sets(digit(0, shift), own);
+        let first_digit = digit(&ranks, 0, shift);
+        let (rank, alike) = by_sets(first_digit, own);
         ranks.set(0, rank);
         if !warp::any(warp::FULL, alike >= CROWD) {
             let mut shift = shift;
-            S::others(|i| ranks.set_and_go_on(i, by_sets(digit(i, shift), own).0, &mut shift));
+            S::others(|i| {
+                let (rank, _) = by_sets(digit(&ranks, i, shift), own);
+                ranks.set_and_go_on(i, rank, &mut shift);
+            });
             return ranks;
         }
         let shift = opaque(shift); // so that the digits of the other branch take no registers here
-        let first = warp::shuffle(warp::FULL, digit(0, shift), 0);
-        let mut differ = digit(0, shift) ^ first;
-        S::others(|i| differ |= digit(i, shift) ^ first);
+        let first = warp::shuffle(warp::FULL, digit(&ranks, 0, shift), 0);
+        let mut differ = digit(&ranks, 0, shift) ^ first;
+        S::others(|i| differ |= digit(&ranks, i, shift) ^ first);
         if warp::all(warp::FULL, differ == 0) {
             // The pairs of a single digit are ranked as they stand.
             let lane = warp::lane_id() % HALF;
@@ -106,9 +124,12 @@ impl<S: Shape> Counters<S> {
             }
         } else {
             // The digit that most lanes of a half warp had in the first row.
-            let hot = warp::reduce_max(warp::FULL, alike << BITS | digit(0, shift)) & (DIGITS - 1);
+            let hot = warp::reduce_max(warp::FULL, alike << BITS | digit(&ranks, 0, shift)) & (DIGITS - 1);
             let mut shift = opaque(shift); // nor do those that have been compared
-            S::others(|i| ranks.set_and_go_on(i, by_votes(digit(i, shift), hot, own), &mut shift));
+            S::others(|i| {
+                let rank = by_votes(digit(&ranks, i, shift), hot, own);
+                ranks.set_and_go_on(i, rank, &mut shift);
+            });
         }
         ranks
     }

@@ -114,7 +114,7 @@ impl<B: Block> Room<B> {
         if !thread::sync_threads_or(crowded) {
             return 0;
         }
-        let first = keys.get(window.first + window.skip) << top_bits | window.skip;
+        let first = window.kept(keys.get(window.first + window.skip)) | window.skip;
         let mut differ = 0;
         window.each::<FULL>(|i| differ |= words[i] ^ first);
         let differ = differing_bits::<u32>(differ as u64) as u32;

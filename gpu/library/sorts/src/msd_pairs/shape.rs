@@ -18,6 +18,10 @@ pub trait Shape: Copy + 'static {
     const BLOCKS: u32 = 2;
     /// Whether pairs go to their buckets, not by all digits.
     const BUCKETS: bool = false;
+    /// Bytes per thread of spilled registers that are accepted.
+    const SPILLS: u32 = 0;
+    /// Whether a digit is one of the number that a map gives the key, not one of the key.
+    const MAPPED: bool = false;
 
     /// Pairs per tile.
     const TILE: u32 = Self::THREADS * Self::ITEMS;
@@ -53,6 +57,9 @@ pub trait Shape: Copy + 'static {
 /// The shape for partitions.
 #[derive(Clone, Copy)]
 pub struct Partition;
+/// The shape for partitions by a map.
+#[derive(Clone, Copy)]
+pub struct Learned;
 /// The shape for many pairs.
 #[derive(Clone, Copy)]
 pub struct Large;
@@ -62,6 +69,11 @@ pub struct Small;
 
 impl Shape for Partition {
     const BUCKETS: bool = true;
+}
+impl Shape for Learned {
+    const BUCKETS: bool = true;
+    const SPILLS: u32 = 56;
+    const MAPPED: bool = true;
 }
 impl Shape for Large {}
 impl Shape for Small {

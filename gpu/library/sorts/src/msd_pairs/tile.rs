@@ -120,6 +120,22 @@ impl<S: Shape> Tile<S> {
         mine
     }
 
+    /// Notes the digits of this thread's pairs, which `digit` finds: to find them again takes longer than a byte each.
+    /// A pair past the end has the largest digit, as in [`Tile::load`].
+    #[inline(always)]
+    pub fn note(&self, mine: &Pairs, ranks: &mut Ranks, digit: impl Fn(u32) -> u32) {
+        S::each(|i| {
+            let is_there = self.first + i as u32 * HALF < self.count;
+            ranks.note(i, if is_there { digit(mine.keys[i]) } else { self.mask });
+        });
+    }
+
+    /// The digit of pair `i` of this thread. `shift`: the first bit of a digit of the key.
+    #[inline(always)]
+    pub fn digit(&self, mine: &Pairs, ranks: &Ranks, i: usize, shift: u32) -> u32 {
+        if S::MAPPED { ranks.noted(i) } else { mine.keys[i] >> shift & self.mask }
+    }
+
     /// Calls `f` with the index and the content of each element that the tile has for this thread.
     #[inline(always)]
     pub fn read<T: simt::Scalar>(&self, input: Global<T>, mut f: impl FnMut(usize, T)) {
@@ -147,7 +163,7 @@ impl<S: Shape> Tile<S> {
             let mut places = [0; GROUP];
             unroll::<GROUP>(|j| {
                 let i = first + j;
-                places[j] = counters.place(mine.keys[i] >> shift & self.mask) + ranks.get(i);
+                places[j] = counters.place(self.digit(mine, ranks, i, shift)) + ranks.get::<S>(i);
             });
             unroll::<GROUP>(|j| {
                 let i = first + j;
@@ -180,11 +196,13 @@ impl<S: Shape> Tile<S> {
         (in_tile, if S::BUCKETS { place } else { in_all })
     }
 
-    /// Calls `put` with the place in the output and each of the sorted pairs.
+    /// Calls `put` with the place in the output and each of the sorted pairs. `digit`: that of a key.
     #[inline(always)]
-    pub fn store(&self, sorted: Shared<u64>, counters: Counters<S>, put: impl Fn(u32, u64)) {
-        let digit = |pair: u64| pair as u32 >> self.shift & self.mask;
-        let to = |place: u32, pair: u64| counters.offset(digit(pair)).get(0).wrapping_add(place);
+    #[rustfmt::skip]
+    pub fn store(
+        &self, sorted: Shared<u64>, counters: Counters<S>, digit: impl Fn(u32) -> u32, put: impl Fn(u32, u64),
+    ) {
+        let to = |place: u32, pair: u64| counters.offset(digit(pair as u32)).get(0).wrapping_add(place);
         let t = opaque(thread::thread_idx_x());
         if self.count == S::TILE {
             S::each_group(|first| {

@@ -12,6 +12,10 @@ pub trait Block: Copy + 'static {
     const BLOCKS: u32;
     /// Rows of slots that are full in nearly all buckets of as many pairs as the block is for.
     const FULL_ROWS: u32;
+    /// Bytes per thread of spilled registers that are accepted.
+    const SPILLS: u32 = 8;
+    /// Whether keys of a bucket may differ in any bit.
+    const MAPPED: bool = false;
 
     /// Slots.
     const SLOTS: u32 = Self::THREADS * ITEMS;
@@ -39,9 +43,23 @@ impl Block for SmallBuckets {
     const FULL_ROWS: u32 = 8;
 }
 
+/// For buckets by a map of up to 6113 pairs: such buckets are less even.
+#[derive(Clone, Copy)]
+pub struct LearnedBuckets;
+
+impl Block for LearnedBuckets {
+    const THREADS: u32 = 512;
+    const BLOCKS: u32 = 3;
+    const FULL_ROWS: u32 = 7;
+    /// All in the two rounds of sparse buckets.
+    const SPILLS: u32 = 72;
+    const MAPPED: bool = true;
+}
+
 /// Fewest top bits: a word has room for a slot in their place.
 pub const LEAST_TOP_BITS: u32 = 13;
 const _: () = assert!(LargeBuckets::SLOTS <= 1 << LEAST_TOP_BITS && SmallBuckets::SLOTS <= 1 << LEAST_TOP_BITS);
+const _: () = assert!(LearnedBuckets::SLOTS <= 1 << LEAST_TOP_BITS);
 
 /// The slots `skip` to `filled` of the block, which have the pairs of the bucket; slot 0 stands for a pair whose number
 /// is a multiple of 32.
@@ -52,8 +70,12 @@ pub struct Window<B> {
     pub filled: u32,
     /// The number of the pair of slot 0.
     pub first: u32,
-    /// Top bits that the keys share.
+    /// Top bits that the keys share; or those in which no key differs from `least` once it is taken off.
     pub top_bits: u32,
+    /// Where keys of a bucket may differ in any bit: what is taken off them,
+    pub least: u32,
+    /// and how many bits behind that.
+    pub dropped: u32,
     block: PhantomData<B>,
 }
 
@@ -62,7 +84,28 @@ impl<B: Block> Window<B> {
     #[inline(always)]
     pub fn new(start: u32, end: u32, top_bits: u32) -> Self {
         let skip = start % 32;
-        Self { skip, filled: skip + end - start, first: start - skip, top_bits, block: PhantomData }
+        Self {
+            skip,
+            filled: skip + end - start,
+            first: start - skip,
+            top_bits,
+            least: 0,
+            dropped: 0,
+            block: PhantomData,
+        }
+    }
+
+    /// The same slots, with words that keep other bits.
+    #[inline(always)]
+    pub fn keeping(&self, least: u32, dropped: u32, top_bits: u32) -> Self {
+        Self { least, dropped, top_bits, ..*self }
+    }
+
+    /// What a word keeps of a key, above the slot.
+    #[inline(always)]
+    pub fn kept(&self, key: u32) -> u32 {
+        let key = if B::MAPPED { key.wrapping_sub(self.least) >> self.dropped } else { key };
+        key << self.top_bits
     }
 
     /// Calls `f` with the index of each pair that this thread has.
