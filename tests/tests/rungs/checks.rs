@@ -146,7 +146,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(40_000).with_values().schedules(4),
             n(100_000).with_values().schedules(1),
             n(100_000).of(Distribution::Few).with_values().schedules(1),
-            n(40_000).of(Distribution::Normal).typed(Dtype::F32).with_values().schedules(4),
+            n(100_000).of(Distribution::Normal).typed(Dtype::F32).with_values().schedules(1),
         ],
     ),
     ("matmul", &["naive", "coalesced", "shared-tile", "wide-tile"], &[product(40, 41, 42)]),
