@@ -128,8 +128,10 @@ fn normal(i: u64) -> f64 {
     (-2.0 * unit(i).ln()).sqrt() * (std::f64::consts::TAU * unit(!i)).cos()
 }
 
+type Floats = (&'static str, fn(u64) -> f64);
+
 /// Floats that a map spreads, or that meet in buckets that do not fit a block.
-const BY_MAP: [(&str, fn(u64) -> f64); 11] = [
+const BY_MAP: [Floats; 11] = [
     ("uniform", unit),
     ("normal", normal),
     ("exponential", |i| -unit(i).ln()),
@@ -148,10 +150,10 @@ const BY_MAP: [(&str, fn(u64) -> f64); 11] = [
         _ => normal(i),
     }),
     // A bucket of one value, of two pieces.
-    ("one value in three", |i| if random(i) % 3 == 0 { 0.5 } else { normal(i) }),
+    ("one value in three", |i| if random(i).is_multiple_of(3) { 0.5 } else { normal(i) }),
     // The slices of the map are too wide for the floats near one.
     ("two in five near one", |i| if random(i) % 5 < 2 { 1.0 + 1e-5 * unit(i) } else { 1e30 * normal(i) }),
-    ("one in three near one", |i| if random(i) % 3 == 0 { 1.0 + 1e-6 * (i % 7) as f64 } else { 1e30 * normal(i) }),
+    ("a few near one", |i| if random(i).is_multiple_of(3) { 1.0 + 1e-6 * (i % 7) as f64 } else { 1e30 * normal(i) }),
 ];
 
 /// Floats far from those by which a map finds its range: they are in one bucket, which is oversized, and differ in many
@@ -160,7 +162,7 @@ fn out_of_range(n: u64) -> Vec<u32> {
     let packs = n / 4;
     let mut seen = vec![false; packs as usize + 1];
     for i in 0..4096u32 {
-        seen[(u64::from(i.wrapping_mul(0x9e37_79b1)) * packs >> 32) as usize] = true;
+        seen[((u64::from(i.wrapping_mul(0x9e37_79b1)) * packs) >> 32) as usize] = true;
     }
     let keys = floats(n, |i| if seen[i as usize / 4] { unit(i) } else { 10f64.powf(5.0 + 30.0 * unit(i)) });
     let beyond = keys.iter().filter(|&&key| f32::from_bits(key) > 1.0).count() as u32;
@@ -185,11 +187,10 @@ fn msd_pairs_sorts_floats_by_a_map() {
 #[test]
 fn msd_pairs_sorts_floats_by_digits_where_a_map_does_not_spread_them() {
     // The last two have a bucket of more pieces than a block sorts.
-    type Floats = (&'static str, fn(u64) -> f64);
     let kinds: [Floats; 3] = [
         ("equal", |_| 2.5),
         ("two values", |i| (random(i) % 2) as f64),
-        ("a value in three of four", |i| if random(i) % 4 == 0 { normal(i) } else { -1.5 }),
+        ("a value in three of four", |i| if random(i).is_multiple_of(4) { normal(i) } else { -1.5 }),
     ];
     for (what, from) in kinds {
         let keys = floats(BY_BUCKETS + 7, from);

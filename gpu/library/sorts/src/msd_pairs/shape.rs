@@ -72,7 +72,7 @@ impl Shape for Partition {
 }
 impl Shape for Learned {
     const BUCKETS: bool = true;
-    const SPILLS: u32 = 56;
+    const SPILLS: u32 = 24;
     const MAPPED: bool = true;
 }
 impl Shape for Large {}
