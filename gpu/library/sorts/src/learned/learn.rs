@@ -21,8 +21,13 @@ const RANGE_PACKS: usize = 4;
 /// 16-byte loads per thread for the sample.
 const SAMPLE_PACKS: usize = 2;
 
-/// A span is wider than the keys that it is found from, by their width shifted right by this at either end.
-const MARGIN: u32 = 5;
+/// A span of `n` keys is wider than the keys that it is found from, by their width shifted right by this at either end.
+/// A key outside counts as the end of the span. Of floats those are the ones near zero, between the spans, and they
+/// have one bucket: among many keys they are few enough for it if the margin is wide.
+#[inline(always)]
+fn margin(n: u32) -> u32 {
+    if n >> 26 == 0 { 5 } else { 3 }
+}
 
 /// How many numbers are wanted, about, of 2¹⁶: a slice may get one more than its share.
 pub const ABOUT: u32 = 15 << (NUMBER_BITS - 4);
@@ -165,7 +170,7 @@ fn find_range<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> Range<W> {
     });
     let low = extremes::<W>(ends[0][0], ends[0][1], LOW::view().cast(), WARPS);
     let high = extremes::<W>(ends[1][0], ends[1][1], HIGH::view().cast(), WARPS);
-    Range::new(widened(low, false), widened(high, true))
+    Range::new(widened(low, false, keys.len()), widened(high, true, keys.len()))
 }
 
 /// Counts a pack by slices.
@@ -206,14 +211,14 @@ fn is_high<W: Key>(key: W) -> bool {
 /// The span of the keys from `least` to `greatest`, with a margin, on its side of the middle; at the far end of that
 /// side if it has no keys.
 #[inline(always)]
-fn widened<W: Key>((least, greatest): (W, W), high: bool) -> Span<W> {
+fn widened<W: Key>((least, greatest): (W, W), high: bool, n: u32) -> Span<W> {
     let (middle, all) = (W::LARGEST.bits() / 2 + 1, W::LARGEST.bits());
     let (from, to, far) = if high { (middle, all, all) } else { (0, middle - 1, 0) };
     let (least, greatest) = (least.bits(), greatest.bits());
     if least > greatest {
         return Span { first: W::from_bits(far), last: W::from_bits(far) };
     }
-    let margin = (greatest - least) >> MARGIN;
+    let margin = (greatest - least) >> margin(n);
     let (first, last) = (least.saturating_sub(margin).max(from), greatest.saturating_add(margin).min(to));
     Span { first: W::from_bits(first), last: W::from_bits(last) }
 }
