@@ -70,7 +70,7 @@ pub fn scan(input: Global<u32>, output: Global<u32>) {
 }
 
 /// The places of the two children of node `t` on the level with the given number of nodes.
-#[inline(always)]
+#[simt::device]
 fn children(t: u32, nodes: u32) -> (u32, u32) {
     let width = CAPACITY / nodes;
     (width * t + width / 2 - 1, width * t + width - 1)

@@ -72,19 +72,19 @@ pub fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
 }
 
 /// The words of a slot.
-#[inline(always)]
+#[simt::device]
 fn words(slot: u32) -> Shared<u32> {
     RING::view().slice(slot * TILE, TILE)
 }
 
 /// The barrier of a slot.
-#[inline(always)]
+#[simt::device]
 fn barrier(slot: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), slot)
 }
 
 /// Starts to copy a tile to a slot. One thread does it.
-#[inline(always)]
+#[simt::device]
 fn start(input: Global<u32>, tile: u32, slot: u32) {
     barrier(slot).arrive_expecting(4 * TILE);
     bulk::load(words(slot), input.slice(tile * TILE, TILE), barrier(slot));

@@ -41,7 +41,7 @@ pub fn sort_tiles(keys: Global<u32>) {
 }
 
 /// Thread t's pair of one step: leaves the smaller key in front.
-#[inline(always)]
+#[simt::device]
 fn compare(tile: Shared<u32>, t: u32, distance: u32, mirrored: bool) {
     let (run, within) = (t / distance, t % distance);
     let i = run * 2 * distance + within;

@@ -42,7 +42,7 @@ pub fn two_steps(keys: Global<u32>, distance: u32, mirrored: u32) {
 }
 
 /// Leaves the smaller of keys i and j in front.
-#[inline(always)]
+#[simt::device]
 fn compare(keys: &mut [u32], i: usize, j: usize) {
     if keys[i] > keys[j] {
         keys.swap(i, j);
@@ -50,13 +50,13 @@ fn compare(keys: &mut [u32], i: usize, j: usize) {
 }
 
 /// The key at a place; the largest there is behind the last key.
-#[inline(always)]
+#[simt::device]
 fn load(keys: Global<u32>, place: u32) -> u32 {
     if place < keys.len() { keys.get(place) } else { u32::MAX }
 }
 
 /// Stores a key, unless its place is behind the last one.
-#[inline(always)]
+#[simt::device]
 fn store(keys: Global<u32>, place: u32, key: u32) {
     if place < keys.len() {
         keys.set(place, key);

@@ -25,7 +25,7 @@ pub const TILE: u32 = 32;
 pub const DIGITS: u32 = 4;
 
 /// The digit of the lane's key, number i; `DIGITS` for a lane without a key.
-#[inline(always)]
+#[simt::device]
 fn digit(keys: Global<u32>, i: u32) -> u32 {
     if i < keys.len() { keys.get(i) % DIGITS } else { DIGITS }
 }

@@ -50,7 +50,7 @@ pub fn multiply(a: Global<u32>, b: Global<u32>, c: Global<u32>, m: u32, n: u32, 
 }
 
 /// Copies the tile whose first element is in that row and column; `from` has `rows` · `columns` elements.
-#[inline(always)]
+#[simt::device]
 fn copy(tile: Shared<u32>, from: Global<u32>, rows: u32, columns: u32, row: u32, column: u32) {
     for j in 0..ROWS {
         let i = j * BLOCK + thread::thread_idx_x();

@@ -11,7 +11,7 @@ shared!(BARRIERS: [u64; 4]);
 const BYTES: u32 = 4 * BLOCK;
 
 /// Barrier `i`, which the block's threads may use from now on: each phase ends after `arrivals` arrivals.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn barrier(i: u32, arrivals: u32) -> Mbarrier {
     let barrier = Mbarrier::at(BARRIERS::view(), i);
@@ -24,7 +24,7 @@ fn barrier(i: u32, arrivals: u32) -> Mbarrier {
 }
 
 /// Thread 0 starts to copy tile `i` to the slot.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn load(slot: Shared<u32>, input: Global<u32>, i: u32, barrier: Mbarrier) {
     if thread_idx_x() == 0 {

@@ -7,7 +7,7 @@ shared!(FLAG: [u32; 1]);
 shared!(TILE: [u32; BLOCK]);
 
 /// Waits until the flag is set.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn wait(flag: Global<u32>, i: u32, order: simt::atomic::Order, scope: Scope) {
     while flag.load(i, order, scope) == 0 {}
@@ -306,7 +306,7 @@ pub fn account_read_after_unlock<V: Version>(lock: Global<u32>, account: Global<
 }
 
 /// The number of a block in the order in which blocks start, so that it waits only for blocks that run.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn number(ticket: Global<u32>) -> u32 {
     let taken = if lane_id() == 0 { ticket.fetch_add(0, 1, Relaxed, Scope::Device) } else { 0 };

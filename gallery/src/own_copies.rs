@@ -6,7 +6,7 @@ use simt::async_copy;
 shared!(SLOTS: [u32; 2 * BLOCK]);
 
 /// Each thread starts to copy its element of tile `i`, as a group.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn start(slot: u32, input: Global<u32>, i: u32) {
     let t = thread_idx_x();

@@ -21,7 +21,7 @@ shared!(MINIMUM: [u32; 1]);
 shared!(WINNER: [u32; 1]);
 
 /// Merges sorted columns of `rows` keys each, which are stored contiguously.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn merge(columns: Global<u32>, output: Global<u32>, rows: u32, mistake: u32) {
     let (t, minimum, winner) = (thread_idx_x(), MINIMUM::view(), WINNER::view());

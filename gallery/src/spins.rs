@@ -5,7 +5,7 @@ use crate::prelude::*;
 shared!(FLAGS: [u32; 2]);
 
 /// Waits until word `i` is `value`.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn wait(words: Global<u32>, i: u32, value: u32) {
     while words.load(i, Acquire, Scope::Device) != value {}

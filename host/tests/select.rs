@@ -33,7 +33,7 @@ pub struct Odd;
 impl Functor<u32> for Odd {
     type Out = bool;
 
-    #[inline(always)]
+    #[simt::device]
     fn call(&self, x: u32) -> bool {
         x % 2 == 1
     }

@@ -118,7 +118,7 @@ pub use global::Global;
 pub use half::{bf16, f16};
 pub use scalar::{AtomicScalar, Eight, Operand, Pair, Scalar};
 pub use shared::{Shared, shared_symbol};
-pub use simt_macros::{argument, kernel};
+pub use simt_macros::{argument, device, kernel};
 pub use unroll::{four, opaque, opaque_to_rust_cuda, unroll};
 
 /// Parts of the expansion of this crate's macros; not for direct use.

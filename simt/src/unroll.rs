@@ -6,19 +6,27 @@ use crate::machine::Machine;
 /// Calls `f(0)`, `f(1)` … `f(N - 1)`, written out.
 ///
 /// An array stays in registers only while every index is a constant. Rust has no pragma to unroll a loop, and LLVM
-/// gives up on long bodies; this is unrolled before LLVM sees it. `N` is at most 32.
+/// gives up on long bodies; this is unrolled before LLVM sees it. `N` is at most 32. On the host it is a loop, which
+/// compiles faster.
 #[inline(always)]
 #[track_caller]
 pub fn unroll<const N: usize>(mut f: impl FnMut(usize)) {
     const { assert!(N <= 32, "unroll goes up to 32") };
-    macro_rules! calls {
-        ($($i:literal)*) => {$(
-            if $i < N {
-                f($i);
-            }
-        )*};
+    #[cfg(not(target_os = "cuda"))]
+    for i in 0..N {
+        f(i);
     }
-    calls!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+    #[cfg(target_os = "cuda")]
+    {
+        macro_rules! calls {
+            ($($i:literal)*) => {$(
+                if $i < N {
+                    f($i);
+                }
+            )*};
+        }
+        calls!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+    }
 }
 
 /// `[f(0), f(1), f(2), f(3)]`, in registers if `f` reads from an array that is.

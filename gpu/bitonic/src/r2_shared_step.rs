@@ -97,7 +97,7 @@ pub fn bitonic_shared_step<T: Key>(keys: Global<T>, first: u32, last: u32) {
 }
 
 /// One step of the whole tile: keys whose places differ in `bit`, or, mirrored, in it and all bits below.
-#[inline(always)]
+#[simt::device]
 fn compare_all<T: Key>(tile: Shared<T>, t: u32, bit: u32, mirrored: bool) {
     let j = 1 << bit;
     let mask = if mirrored { 2 * j - 1 } else { j };

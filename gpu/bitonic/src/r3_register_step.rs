@@ -141,7 +141,7 @@ pub fn bitonic_register_step_strides<T: Key>(keys: Global<T>, low: u32, strides:
 }
 
 /// The mask of a window's highest `strides` bits.
-#[inline(always)]
+#[simt::device]
 const fn highest(strides: u32) -> u32 {
     KEYS as u32 - (KEYS as u32 >> strides)
 }
@@ -158,7 +158,7 @@ struct Rows {
 }
 
 impl Rows {
-    #[inline(always)]
+    #[simt::device]
     fn of_block(block: u32, low: u32, strides: u32, mirrored: bool) -> Self {
         let columns = TILE_BITS - strides;
         // Bits of the keys' places that are the same for the whole block: those between column and row, and those
@@ -174,17 +174,17 @@ impl Rows {
 
     /// The distance of place `i` from the first key. For `a` and `b` without common bits, `spread(a | b)` is
     /// `spread(a) + spread(b)`.
-    #[inline(always)]
+    #[simt::device]
     fn spread(&self, i: u32) -> u32 {
         ((i >> self.columns) << self.low) | (i & ((1 << self.columns) - 1))
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn at(&self, i: u32) -> u32 {
         self.lower + self.spread(i)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn upper_at(&self, i: u32) -> u32 {
         self.upper + self.spread(i)
     }

@@ -137,7 +137,7 @@ pub fn bitonic_strides_long<T: Key, S: Strides>(keys: Global<T>, low: u32, stage
 }
 
 /// Calls `f` with the number of each register.
-#[inline(always)]
+#[simt::device]
 fn each<S: Strides>(mut f: impl FnMut(usize)) {
     unroll::<2>(|high| {
         unroll::<32>(|low| {

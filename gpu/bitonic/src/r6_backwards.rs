@@ -50,7 +50,7 @@ const fn long_blocks<T>() -> u32 {
 const LONG_MAX_SPILLS: u32 = 32;
 
 /// The number of the block's part of the keys: counted from the end if `backwards` is 1.
-#[inline(always)]
+#[simt::device]
 fn part(backwards: u32) -> u32 {
     let block = thread::block_idx_x();
     if backwards != 0 { thread::grid_dim_x() - 1 - block } else { block }
@@ -135,7 +135,7 @@ pub fn bitonic_backwards_long<T: Key, S: Strides>(keys: Global<T>, low: u32, sta
 }
 
 /// Calls `f` with the number of each register.
-#[inline(always)]
+#[simt::device]
 fn each<S: Strides>(mut f: impl FnMut(usize)) {
     unroll::<2>(|high| {
         unroll::<32>(|low| {

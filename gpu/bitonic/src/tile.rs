@@ -52,21 +52,21 @@ const fn padded(i: u32) -> u32 {
 }
 
 /// The tile of the launch's dynamic shared memory.
-#[inline(always)]
+#[simt::device]
 pub fn shared<T: Key>() -> Shared<T> {
     Shared::dynamic(0, PADDED_TILE)
 }
 
 /// Place of the thread's register 0 in the window from bit `low` on: the thread's number with four zeros inserted
 /// there.
-#[inline(always)]
+#[simt::device]
 pub fn place(t: u32, low: u32) -> u32 {
     let below = (1 << low) - 1;
     ((t & !below) << WINDOW) | (t & below)
 }
 
 /// The same for the registers of the upper half, whose lower bits a mirrored window inverts.
-#[inline(always)]
+#[simt::device]
 pub fn upper_place(t: u32, low: u32, mirrored: bool) -> u32 {
     place(t, low) ^ if mirrored { (1 << low) - 1 } else { 0 }
 }
@@ -76,7 +76,7 @@ pub struct Registers<T>(pub [T; KEYS]);
 
 impl<T: Key> Registers<T> {
     /// Keys from `source`, which takes a register's number and whether the register is of the upper half.
-    #[inline(always)]
+    #[simt::device]
     pub fn from_fn(mut source: impl FnMut(u32, bool) -> T) -> Self {
         let mut keys = [T::LAST; KEYS];
         unroll::<KEYS>(|r| keys[r] = source(r as u32, r >= KEYS / 2));
@@ -84,14 +84,14 @@ impl<T: Key> Registers<T> {
     }
 
     /// The keys of the tile's window from bit `low` on.
-    #[inline(always)]
+    #[simt::device]
     pub fn load(tile: Shared<T>, low: u32) -> Self {
         let base = padded(place(thread::thread_idx_x(), low));
         Self::from_fn(|r, _| tile.get(base + padded(r << low)))
     }
 
     /// Writes the keys to their places in the window from bit `low` on.
-    #[inline(always)]
+    #[simt::device]
     pub fn store(&self, tile: Shared<T>, low: u32, mirrored: bool) {
         let t = thread::thread_idx_x();
         let bases = [padded(place(t, low)), padded(upper_place(t, low, mirrored))];
@@ -99,7 +99,7 @@ impl<T: Key> Registers<T> {
     }
 
     /// The steps of the bits in `mask`, from the highest bit down; `mirrored`: the first one compares mirror images.
-    #[inline(always)]
+    #[simt::device]
     pub fn steps(&mut self, mask: u32, mirrored: bool) {
         if mask & 8 != 0 {
             // All threads of the grid take the same branch, here and below.
@@ -122,7 +122,7 @@ impl<T: Key> Registers<T> {
 
     /// One step over the pairs of registers whose numbers differ in the bits of `flip`, the highest of which is `bit`:
     /// the lower register of each pair gets the smaller key.
-    #[inline(always)]
+    #[simt::device]
     fn compare(&mut self, bit: usize, flip: usize) {
         unroll::<KEYS>(|r| {
             if r & bit == 0 {
@@ -135,7 +135,7 @@ impl<T: Key> Registers<T> {
 
 /// The steps of all bits below `low`, on keys in shared memory that all threads see. Afterwards all threads see the
 /// result.
-#[inline(always)]
+#[simt::device]
 fn merge_below<T: Key>(tile: Shared<T>, mut low: u32) {
     while low > 0 {
         // The last window may have fewer than four new bits; its other bits have been compared.
@@ -149,14 +149,14 @@ fn merge_below<T: Key>(tile: Shared<T>, mut low: u32) {
 }
 
 /// The keys of a tile: those from `first` on, at most [`TILE`].
-#[inline(always)]
+#[simt::device]
 pub fn keys_of_tile<T: Key>(keys: Global<T>, first: u32) -> Global<T> {
     let left = keys.len().saturating_sub(first);
     keys.slice(first, if left < TILE { left } else { TILE })
 }
 
 /// Sorts the keys of one tile, in place. Places past the end count as holding the largest key.
-#[inline(always)]
+#[simt::device]
 pub fn sort_tile<T: Key>(keys: Global<T>) {
     let (tile, t) = (shared::<T>(), thread::thread_idx_x());
     Registers::from_fn(|r, _| key_or_last(keys, t + (r << TOP))).store(tile, TOP, false);
@@ -189,7 +189,7 @@ pub fn sort_tile<T: Key>(keys: Global<T>) {
 }
 
 /// Merges one tile, in place: its two sorted halves if `mirrored`, else the bitonic runs that the longer steps left.
-#[inline(always)]
+#[simt::device]
 pub fn merge_tile<T: Key>(keys: Global<T>, mirrored: bool) {
     let (tile, t) = (shared::<T>(), thread::thread_idx_x());
     let bases = [t, upper_place(t, TOP, mirrored)];
@@ -202,7 +202,7 @@ pub fn merge_tile<T: Key>(keys: Global<T>, mirrored: bool) {
 }
 
 /// Writes the tile back; neighbouring threads write neighbouring keys.
-#[inline(always)]
+#[simt::device]
 fn store_tile<T: Key>(keys: Global<T>, tile: Shared<T>) {
     let (t, own) = (thread::thread_idx_x(), Registers::load(tile, TOP));
     unroll::<KEYS>(|r| set_if_inside(keys, t + ((r as u32) << TOP), own.0[r]));

@@ -55,7 +55,7 @@ const fn padded(i: u32) -> u32 {
 
 /// Where the three windows of thread `t` are in the padded tile, from the lowest: the place of register 0, and the
 /// distance from each register to the next.
-#[inline(always)]
+#[simt::device]
 fn windows<N: Size>(t: u32) -> [(u32, u32); 3] {
     let (warp, lane) = (t >> WINDOW, t & (KEYS as u32 - 1));
     let lowest = (padded(t << WINDOW), 1);
@@ -71,14 +71,14 @@ const fn overlap<N: Size>() -> u32 {
 /// Whether the run of 2^`stage` keys that has the key at `place` descends, in a sort whose last key is at `last`. Runs
 /// descend in turn, and the run that has the last key ascends in every stage: places past the end count as the largest
 /// key, and in that run they stay where they are.
-#[inline(always)]
+#[simt::device]
 pub fn descends(place: u32, last: u32, stage: u32) -> bool {
     // The runs of the last stage may have 2³² places.
     stage < u32::BITS && (place ^ last) >> stage & 1 != 0
 }
 
 /// All bits, or none.
-#[inline(always)]
+#[simt::device]
 pub fn mask<T: Key>(descending: bool) -> T {
     if descending { T::LAST } else { T::default() }
 }
@@ -87,31 +87,31 @@ pub fn mask<T: Key>(descending: bool) -> T {
 struct Own<T>([T; KEYS]);
 
 impl<T: Key + Word> Own<T> {
-    #[inline(always)]
+    #[simt::device]
     fn from_fn(mut source: impl FnMut(u32) -> T) -> Self {
         let mut keys = [T::LAST; KEYS];
         unroll::<KEYS>(|r| keys[r] = source(r as u32));
         Self(keys)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn load(tile: Shared<T>, (base, step): (u32, u32)) -> Self {
         Self::from_fn(|r| tile.get(base + r * step))
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn store(&self, tile: Shared<T>, (base, step): (u32, u32)) {
         unroll::<KEYS>(|r| tile.set(base + r as u32 * step, self.0[r]));
     }
 
     /// Flips the bits of `mask` in all keys.
-    #[inline(always)]
+    #[simt::device]
     fn flip(&mut self, mask: T) {
         unroll::<KEYS>(|r| self.0[r] = self.0[r] ^ mask);
     }
 
     /// A step between registers whose numbers differ in `bit`; those that have a bit of `descending` sort downwards.
-    #[inline(always)]
+    #[simt::device]
     fn step(&mut self, bit: usize, descending: usize) {
         unroll::<KEYS>(|r| {
             if r & bit == 0 {
@@ -124,7 +124,7 @@ impl<T: Key + Word> Own<T> {
 
     /// The steps of the window's bits from `high` down to `low`, upwards. All threads of the block take the same
     /// branches.
-    #[inline(always)]
+    #[simt::device]
     fn steps(&mut self, high: u32, low: u32) {
         unroll::<5>(|i| {
             let bit = WINDOW - 1 - i as u32;
@@ -136,7 +136,7 @@ impl<T: Key + Word> Own<T> {
 }
 
 /// The keys of tile `number`.
-#[inline(always)]
+#[simt::device]
 fn tile_of<T: Key, N: Size>(keys: Global<T>, number: u32) -> Global<T> {
     let first = number << N::BITS;
     let left = keys.len().saturating_sub(first);
@@ -144,7 +144,7 @@ fn tile_of<T: Key, N: Size>(keys: Global<T>, number: u32) -> Global<T> {
 }
 
 /// The keys of a tile in the highest window. Lanes load neighbouring keys; a place past the end has the largest key.
-#[inline(always)]
+#[simt::device]
 fn fetch<T: Key + Word, N: Size>(keys: Global<T>, t: u32, encode: u32) -> Own<T> {
     let at = |r: u32| r << (N::BITS - WINDOW) | t;
     // Two copies: without a test for each key, all loads of a whole tile are issued together.
@@ -156,7 +156,7 @@ fn fetch<T: Key + Word, N: Size>(keys: Global<T>, t: u32, encode: u32) -> Own<T>
 }
 
 /// Writes the keys of a tile from the highest window.
-#[inline(always)]
+#[simt::device]
 fn put<T: Key + Word, N: Size>(own: &Own<T>, keys: Global<T>, t: u32, decode: u32) {
     let whole = keys.len() == 1 << N::BITS;
     unroll::<KEYS>(|r| {
@@ -168,7 +168,7 @@ fn put<T: Key + Word, N: Size>(own: &Own<T>, keys: Global<T>, t: u32, decode: u3
 }
 
 /// Sorts tile `number` in place. The keys are mapped by `encode` before and by the inverse of `decode` after.
-#[inline(always)]
+#[simt::device]
 pub fn sort_tile<T: Key + Word, N: Size>(keys: Global<T>, number: u32, encode: u32, decode: u32, descending: bool) {
     let (keys, t) = (tile_of::<T, N>(keys, number), thread::thread_idx_x());
     let (tile, [lowest, middle, highest]) = (Shared::<T>::dynamic(0, padded(1 << N::BITS)), windows::<N>(t));
@@ -218,7 +218,7 @@ pub fn sort_tile<T: Key + Word, N: Size>(keys: Global<T>, number: u32, encode: u
 }
 
 /// The steps inside tile `number` that end a longer stage, in place; then the inverse of `decode`.
-#[inline(always)]
+#[simt::device]
 pub fn merge_tile<T: Key + Word, N: Size>(keys: Global<T>, number: u32, decode: u32, descending: bool) {
     let (keys, t) = (tile_of::<T, N>(keys, number), thread::thread_idx_x());
     let (tile, [lowest, middle, highest]) = (Shared::<T>::dynamic(0, padded(1 << N::BITS)), windows::<N>(t));

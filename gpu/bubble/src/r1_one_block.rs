@@ -72,7 +72,7 @@ pub fn bubble_one_block<T: Key>(keys: Global<T>) {
 }
 
 /// Puts the pairs (`first`, `first` + 1), (`first` + 2, `first` + 3), … in order.
-#[inline(always)]
+#[simt::device]
 fn compare_pairs<T: Key>(sorted: Shared<T>, first: u32) {
     // The first of a pair is never the last key.
     each(first, 2, sorted.len().saturating_sub(1), |i| {
@@ -85,7 +85,7 @@ fn compare_pairs<T: Key>(sorted: Shared<T>, first: u32) {
 }
 
 /// Calls `f` with the thread's share of `first`, `first` + `step`, … below `end`.
-#[inline(always)]
+#[simt::device]
 fn each(first: u32, step: u32, end: u32, mut f: impl FnMut(u32)) {
     let mut i = first + step * thread::thread_idx_x();
     while i < end {

@@ -85,7 +85,7 @@ pub fn bubble_shared_block<T: Key>(keys: Global<T>, offset: u32) {
 
 /// Rounds that sort a window: one per pair, and fewer for a short window at the end. The same for all threads of the
 /// block.
-#[inline(always)]
+#[simt::device]
 fn rounds(n: u32, window: u32, pairs: u32) -> u32 {
     n.saturating_sub(window).div_ceil(2).min(pairs)
 }

@@ -75,13 +75,13 @@ pub fn bubble_warp_registers<T: Key>(keys: Global<T>, offset: u32) {
 }
 
 /// Exchanges within the pairs (0,1) (2,3) … (30,31) of the lane.
-#[inline(always)]
+#[simt::device]
 fn even_phase<T: Key>(own: &mut [T; LANE_KEYS]) {
     unroll::<{ LANE_KEYS / 2 }>(|i| exchange(own, 2 * i));
 }
 
 /// Exchanges within the pairs (1,2) (3,4) … (29,30) of the lane and those across the seams to its neighbours.
-#[inline(always)]
+#[simt::device]
 fn odd_phase<T: Key>(own: &mut [T; LANE_KEYS], lane: u32) {
     const LAST_OWN: usize = LANE_KEYS - 1;
     // The shuffles come first: their results arrive while the lane compares its own pairs.
@@ -95,7 +95,7 @@ fn odd_phase<T: Key>(own: &mut [T; LANE_KEYS], lane: u32) {
 }
 
 /// Puts keys `i` and `i` + 1 of the lane in order.
-#[inline(always)]
+#[simt::device]
 fn exchange<T: Key>(own: &mut [T; LANE_KEYS], i: usize) {
     (own[i], own[i + 1]) = (own[i].min(own[i + 1]), own[i].max(own[i + 1]));
 }

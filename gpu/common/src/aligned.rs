@@ -12,7 +12,7 @@ pub struct Aligned<T: Scalar> {
 
 impl<T: Scalar> Aligned<T> {
     /// Cuts the view. The head and the rest are shorter than a pack.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(view: Global<T>) -> Self {
         let past = view.as_ptr() as usize as u32 % 16 / size_of::<T>() as u32;
         let head = ((T::PACK - past) % T::PACK).min(view.len());
@@ -20,25 +20,25 @@ impl<T: Scalar> Aligned<T> {
     }
 
     /// How many elements come before the packs.
-    #[inline(always)]
+    #[simt::device]
     pub fn head(self) -> u32 {
         self.head
     }
 
     /// The number of packs.
-    #[inline(always)]
+    #[simt::device]
     pub fn packs(self) -> u32 {
         self.packs
     }
 
     /// The elements of the packs. Without packs their first address may not be aligned: ask [`Aligned::packs`] first.
-    #[inline(always)]
+    #[simt::device]
     pub fn body(self) -> Global<T> {
         self.view.slice(self.head, self.packs * T::PACK)
     }
 
     /// Element `i` of those outside the packs, head first; `None` from `2 * PACK - 2` on at the latest.
-    #[inline(always)]
+    #[simt::device]
     pub fn edge(self, i: u32) -> Option<T> {
         let at = if i < self.head { i } else { i + self.packs * T::PACK };
         if i < self.view.len() - self.packs * T::PACK { Some(self.view.get(at)) } else { None }

@@ -5,7 +5,7 @@ use simt::{Shared, thread, warp};
 
 /// The sum of the values of the threads before, of as many warps as there are words in `sums`; other threads bring 0.
 /// All threads of the block make the call.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn block_scan_exclusive(value: u32, sums: Shared<u32>) -> u32 {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());

@@ -17,14 +17,14 @@ pub struct Start {
 
 impl Start {
     /// Reads both clocks.
-    #[inline(always)]
+    #[simt::device]
     pub fn now() -> Self {
         Self { clock: clock::clock(), timer: clock::global_timer() }
     }
 
     /// Reads both clocks again and writes the block's four words. All threads call it after a barrier, so that the work
     /// of the block is done; the readings of the first thread count.
-    #[inline(always)]
+    #[simt::device]
     pub fn record(self, times: Global<u64>) {
         if thread::thread_idx_x() == 0 {
             let end = Self::now();

@@ -42,7 +42,7 @@ trait Orders: Sized {
 macro_rules! words {
     ($($t:ty, $signed:ty);*) => {$(
         impl Orders for $t {
-            #[inline(always)]
+            #[simt::device]
             fn flips(order: u32) -> Flips<Self> {
                 const SIGN: $t = 1 << (<$t>::BITS - 1);
                 let (kind, ascending) = (order & !DESCENDING, order & DESCENDING == 0);
@@ -56,14 +56,14 @@ macro_rules! words {
         }
 
         impl Word for $t {
-            #[inline(always)]
+            #[simt::device]
             fn encode(self, order: u32) -> Self {
                 let Flips { every, negative, .. } = <$t>::flips(order);
                 // The arithmetic shift gives all ones for a negative key, zeros for others.
                 self ^ (self as $signed >> (<$t>::BITS - 1)) as $t & negative ^ every
             }
 
-            #[inline(always)]
+            #[simt::device]
             fn decode(self, order: u32) -> Self {
                 let Flips { every, negative, sign } = <$t>::flips(order);
                 self ^ ((self ^ sign) as $signed >> (<$t>::BITS - 1)) as $t & negative ^ every
@@ -93,13 +93,13 @@ impl Key for u64 {
 }
 
 /// Key `i`, or the largest key if there is no key `i`.
-#[inline(always)]
+#[simt::device]
 pub fn key_or_last<T: Key>(keys: Global<T>, i: u32) -> T {
     if i < keys.len() { keys.get(i) } else { T::LAST }
 }
 
 /// Writes key `i` if there is a key `i`.
-#[inline(always)]
+#[simt::device]
 pub fn set_if_inside<T: Key>(keys: Global<T>, i: u32, key: T) {
     if i < keys.len() {
         keys.set(i, key);

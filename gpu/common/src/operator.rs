@@ -23,7 +23,7 @@ pub trait Operator<T>: Copy + 'static {
 
     /// Combines all values of the calling warp; every lane gets the result. All 32 lanes call it. A butterfly, so that
     /// all lanes round alike; lane 0 combines the values in the order of the lanes.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn combine_warp(value: T) -> T
     where
@@ -55,12 +55,12 @@ macro_rules! operators {
         impl Operator<$t> for $operator {
             const IDENTITY: $t = $identity;
 
-            #[inline(always)]
+            #[simt::device]
             fn combine(a: $t, b: $t) -> $t {
                 $combine(a, b)
             }
             $(
-                #[inline(always)]
+                #[simt::device]
                 #[track_caller]
                 fn combine_warp(value: $t) -> $t {
                     $reduce(warp::FULL, value)
@@ -93,7 +93,7 @@ operators! {
 }
 
 /// Combines the values of the calling lane and of the lanes below it. All 32 lanes call it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn warp_scan_inclusive<O: Operator<T>, T: Scalar>(value: T) -> T {
     let (lane, mut sum) = (warp::lane_id(), value);
@@ -109,7 +109,7 @@ pub fn warp_scan_inclusive<O: Operator<T>, T: Scalar>(value: T) -> T {
 
 /// Combines the values of the lanes below the calling lane; lane 0 gets the identity. `inclusive` is the result of
 /// [`warp_scan_inclusive`]. All 32 lanes call it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn warp_exclusive_of<O: Operator<T>, T: Scalar>(inclusive: T) -> T {
     let below = warp::shuffle_up(warp::FULL, inclusive, 1);

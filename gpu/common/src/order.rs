@@ -40,7 +40,7 @@ macro_rules! integers {
         impl Order<$t> for Less {
             const TOTAL: bool = true;
 
-            #[inline(always)]
+            #[simt::device]
             fn before(&self, a: $t, b: $t) -> bool {
                 a < b
             }
@@ -49,7 +49,7 @@ macro_rules! integers {
         impl Order<$t> for Greater {
             const TOTAL: bool = true;
 
-            #[inline(always)]
+            #[simt::device]
             fn before(&self, a: $t, b: $t) -> bool {
                 a > b
             }
@@ -59,7 +59,7 @@ macro_rules! integers {
 integers!(u8 u16 u32 i32 u64 i64);
 
 impl Order<u32> for LowHalfDown {
-    #[inline(always)]
+    #[simt::device]
     fn before(&self, a: u32, b: u32) -> bool {
         a & 0xffff > b & 0xffff
     }
@@ -71,7 +71,7 @@ impl Order<u32> for LowHalfDown {
 pub struct ByKey<F>(pub F);
 
 impl<K, F: Functor<K, Out: PartialOrd> + Copy> Order<K> for ByKey<F> {
-    #[inline(always)]
+    #[simt::device]
     fn before(&self, a: K, b: K) -> bool {
         self.0.call(a) < self.0.call(b)
     }

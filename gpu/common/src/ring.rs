@@ -17,7 +17,7 @@ impl Place {
     pub const FIRST: Self = Self { stage: 0, parity: 0 };
 
     /// The place behind this one in a ring of `stages`. The barriers of a stage enter their next phase once per round.
-    #[inline(always)]
+    #[simt::device]
     pub fn next(self, stages: u32) -> Self {
         let wraps = self.stage == stages - 1;
         Self { stage: if wraps { 0 } else { self.stage + 1 }, parity: self.parity ^ wraps as u32 }

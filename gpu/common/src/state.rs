@@ -17,7 +17,7 @@ pub const fn words<T>() -> u32 {
 }
 
 /// Writes the state of `tile`.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn publish<T: Scalar>(states: Global<u64>, tile: u32, tag: u32, value: T) {
     let (tag, bits) = ((tag as u64) << 32, value.to_bits_64());
@@ -28,7 +28,7 @@ pub fn publish<T: Scalar>(states: Global<u64>, tile: u32, tag: u32, value: T) {
 }
 
 /// Reads the state of `tile`; the tag is [`NOTHING`] while the state is missing or only half written.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn look<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {
     let low = states.load(tile * words::<T>(), Relaxed, Device);

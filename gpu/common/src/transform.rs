@@ -18,7 +18,7 @@
 //! impl Functor<f32> for ScaledSquare {
 //!     type Out = f32;
 //!
-//!     #[inline(always)]
+//!     #[simt::device]
 //!     fn call(&self, x: f32) -> f32 {
 //!         self.factor * x * x
 //!     }
@@ -65,7 +65,7 @@ pub const fn grid(n: u32) -> u32 {
 }
 
 /// Applies the functor to each element of `input` and writes the results to `output`, which may be `input`.
-#[inline(always)]
+#[simt::device]
 pub fn transform<A: Scalar, B: Scalar, F: Functor<A, Out = B>>(input: Global<A>, output: Global<B>, functor: F) {
     let (input, output) = (tile_of_block(input), tile_of_block(output));
     each(input.len(), |i| input.get(i), |i, x| output.set(i, functor.call(x)));
@@ -73,7 +73,7 @@ pub fn transform<A: Scalar, B: Scalar, F: Functor<A, Out = B>>(input: Global<A>,
 
 /// Applies the functor to each pair of an element of `left` and one of `right` and writes the results to `output`,
 /// which may be either.
-#[inline(always)]
+#[simt::device]
 pub fn transform_pairs<A: Scalar, B: Scalar, C: Scalar, F: Functor<(A, B), Out = C>>(
     left: Global<A>,
     right: Global<B>,
@@ -85,7 +85,7 @@ pub fn transform_pairs<A: Scalar, B: Scalar, C: Scalar, F: Functor<(A, B), Out =
 }
 
 /// The block's part of `data`.
-#[inline(always)]
+#[simt::device]
 fn tile_of_block<T: Scalar>(data: Global<T>) -> Global<T> {
     let first = thread::block_idx_x() * TILE;
     let left = data.len() - first;
@@ -94,7 +94,7 @@ fn tile_of_block<T: Scalar>(data: Global<T>) -> Global<T> {
 
 /// Loads all elements of the thread, then passes them to `store`. A load after a store would wait for it: for the
 /// compiler both might use the same memory.
-#[inline(always)]
+#[simt::device]
 fn each<X: Copy>(len: u32, load: impl Fn(u32) -> X, mut store: impl FnMut(u32, X)) {
     let place = |i: usize| thread::thread_idx_x() + i as u32 * BLOCK;
     let mut loaded = [None; ITEMS];

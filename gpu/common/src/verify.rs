@@ -41,7 +41,7 @@ pub const fn mixed(key: u64) -> u64 {
 }
 
 /// Calls `look` with each of the thread's indices below `n`.
-#[inline(always)]
+#[simt::device]
 fn every(n: u32, mut look: impl FnMut(u32)) {
     let (mut i, step) = (thread::index_1d(), thread::grid_threads_1d());
     // The steps are counted first, because `i` may pass 2³² after the last index.
@@ -54,7 +54,7 @@ fn every(n: u32, mut look: impl FnMut(u32)) {
 }
 
 /// Adds a thread's part to a word that the host cleared.
-#[inline(always)]
+#[simt::device]
 fn add(found: Global<u64>, word: u32, part: u64) {
     if part > 0 {
         // Atomic, because all threads add; relaxed, because the end of the kernel orders everything.

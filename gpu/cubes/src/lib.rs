@@ -25,14 +25,14 @@ pub use rungs_common::clocks::{self, Start, TIMES};
 use simt::Global;
 
 /// v³ modulo 2⁶⁴.
-#[inline(always)]
+#[simt::device]
 pub fn cube(v: u32) -> u64 {
     let v = v as u64;
     (v * v).wrapping_mul(v)
 }
 
 /// The sum of the cubes of the values `first`, `first` + `step`, … .
-#[inline(always)]
+#[simt::device]
 pub fn sum_every(values: Global<u32>, first: u32, step: u32) -> u64 {
     // The steps are counted first, because `i` may pass 2³² after the last value.
     let mut left = values.len().saturating_sub(first).div_ceil(step.max(1));

@@ -41,7 +41,7 @@ pub fn cubes_one_block_strided(values: Global<u32>, sums: Global<u64>, times: Gl
 }
 
 /// Chunk `t` of `chunks` equal ones; the last ones may be shorter or empty.
-#[inline(always)]
+#[simt::device]
 fn chunk(values: Global<u32>, t: u32, chunks: u32) -> Global<u32> {
     let n = values.len();
     let size = n.div_ceil(chunks.max(1));

@@ -52,7 +52,7 @@ pub fn cubes_block_sum(values: Global<u32>, sums: Global<u64>, times: Global<u64
 }
 
 /// The sum of `parts`, in sequence.
-#[inline(always)]
+#[simt::device]
 fn add_up(parts: Shared<u64>) -> u64 {
     let (mut sum, mut i) = (0u64, 0);
     while i < parts.len() {

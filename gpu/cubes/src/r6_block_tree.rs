@@ -61,7 +61,7 @@ pub fn cubes_block_tree(values: Global<u32>, sums: Global<u64>, times: Global<u6
 }
 
 /// Adds part `half` + t to part t. With an odd number of parts the one in the middle has no partner.
-#[inline(always)]
+#[simt::device]
 fn add_second_half(parts: Shared<u64>, t: u32, half: u32, left: u32) {
     if t + half < left {
         parts.set(t, parts.get(t).wrapping_add(parts.get(t + half)));

@@ -48,7 +48,7 @@ pub fn cubes_warp_shuffle(values: Global<u32>, sums: Global<u64>, times: Global<
 }
 
 /// The sum over the block, in its first thread. Contains a barrier: all threads call it, once.
-#[inline(always)]
+#[simt::device]
 pub(super) fn block_sum(part: u64) -> u64 {
     let (t, lane, warp_sums) = (thread::thread_idx_x(), warp::lane_id(), WARP_SUMS::view());
     let threads = thread::block_dim_x();
@@ -65,7 +65,7 @@ pub(super) fn block_sum(part: u64) -> u64 {
 }
 
 /// The sum over a warp of `lanes` lanes, in lane 0.
-#[inline(always)]
+#[simt::device]
 fn warp_sum(mut sum: u64, lanes: u32) -> u64 {
     // The lanes that exist: a shuffle must not wait for any other.
     let mask = FULL >> (WARP - lanes);

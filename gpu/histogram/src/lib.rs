@@ -34,12 +34,12 @@ pub trait Key: Scalar {
 impl Key for u8 {
     const IN_WORD: usize = 4;
 
-    #[inline(always)]
+    #[simt::device]
     fn bin(self) -> u32 {
         self as u32
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn bin_in_word(word: u32, i: usize) -> u32 {
         word >> (8 * i) & 0xff
     }
@@ -48,12 +48,12 @@ impl Key for u8 {
 impl Key for u32 {
     const IN_WORD: usize = 1;
 
-    #[inline(always)]
+    #[simt::device]
     fn bin(self) -> u32 {
         self
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn bin_in_word(word: u32, _: usize) -> u32 {
         word
     }
@@ -62,7 +62,7 @@ impl Key for u32 {
 /// Calls `f(i)` for `i` = `first`, `first + stride`, … below `n`.
 ///
 /// The turns are counted first, because `i + stride` may pass 2³² if `n` is close to it.
-#[inline(always)]
+#[simt::device]
 fn strided(first: u32, n: u32, stride: u32, mut f: impl FnMut(u32)) {
     let mut turns = if first < n { (n - first - 1) / stride + 1 } else { 0 };
     let mut i = first;

@@ -112,7 +112,7 @@ pub fn histogram_bank_private<K: Key>(keys: Global<K>, counts: Global<u32>, tota
 }
 
 /// Makes the block's table zero.
-#[inline(always)]
+#[simt::device]
 fn clear(table: Shared<u32>) {
     let mut pack = thread::thread_idx_x();
     while pack < table.len() / 4 {
@@ -122,7 +122,7 @@ fn clear(table: Shared<u32>) {
 }
 
 /// Counts the thread's keys in the lane's copy of the table.
-#[inline(always)]
+#[simt::device]
 fn count<K: Key>(keys: Global<K>, table: Shared<u32>, rows: u32) {
     let log2 = copies_log2(rows);
     let copy = lane_id() & ((1 << log2) - 1);
@@ -168,7 +168,7 @@ fn count<K: Key>(keys: Global<K>, table: Shared<u32>, rows: u32) {
 }
 
 /// Calls `add` with the bin of each key in a word.
-#[inline(always)]
+#[simt::device]
 fn unroll_keys<K: Key>(word: u32, add: impl Fn(u32)) {
     unroll::<4>(|k| {
         if k < K::IN_WORD {
@@ -178,7 +178,7 @@ fn unroll_keys<K: Key>(word: u32, add: impl Fn(u32)) {
 }
 
 /// Adds up the copies of each bin, and adds the sums to the totals of the grid.
-#[inline(always)]
+#[simt::device]
 fn add_copies(table: Shared<u32>, rows: u32, totals: Global<u32>) {
     let log2 = copies_log2(rows);
     let each = (1 << log2) / HELPERS;
@@ -206,7 +206,7 @@ fn add_copies(table: Shared<u32>, rows: u32, totals: Global<u32>) {
 }
 
 /// Takes a ticket; returns whether all other blocks of the grid have taken theirs.
-#[inline(always)]
+#[simt::device]
 fn is_last(ticket: Global<u32>) -> bool {
     // Release: a block that sees this ticket taken also sees the block's additions, which the barrier put before it.
     // Acquire: the last block sees the additions of all blocks.
@@ -214,7 +214,7 @@ fn is_last(ticket: Global<u32>) -> bool {
 }
 
 /// Moves the totals to the counts and leaves zeros for the next launch.
-#[inline(always)]
+#[simt::device]
 fn publish(totals: Global<u32>, counts: Global<u32>, ticket: Global<u32>) {
     let mut bin = thread::thread_idx_x();
     while bin < counts.len() {

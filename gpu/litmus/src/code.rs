@@ -126,13 +126,13 @@ impl Word {
     }
 
     /// The instruction of a pack.
-    #[inline(always)]
+    #[simt::device]
     pub const fn of([operation, how, a, b]: [u32; 4]) -> Self {
         Self { operation, how, operands: [a, b] }
     }
 
     /// Both operands' values.
-    #[inline(always)]
+    #[simt::device]
     pub fn operands(self, registers: &[u32; REGISTERS as usize]) -> [u32; 2] {
         let mut values = self.operands;
         for (i, value) in values.iter_mut().enumerate() {
@@ -144,25 +144,25 @@ impl Word {
     }
 
     /// The register of the result; [`REGISTERS`] or more for none.
-    #[inline(always)]
+    #[simt::device]
     pub const fn result(self) -> u32 {
         self.how >> RESULT & 31
     }
 
     /// The location.
-    #[inline(always)]
+    #[simt::device]
     pub const fn location(self) -> u32 {
         self.how & 255
     }
 
     /// The place where a jump goes on.
-    #[inline(always)]
+    #[simt::device]
     pub const fn target(self) -> u32 {
         self.how >> TARGET
     }
 
     /// The order.
-    #[inline(always)]
+    #[simt::device]
     pub const fn order(self) -> Order {
         match self.how >> ORDER & 3 {
             0 => Order::Relaxed,
@@ -173,7 +173,7 @@ impl Word {
     }
 
     /// The scope.
-    #[inline(always)]
+    #[simt::device]
     pub const fn scope(self) -> Scope {
         match self.how >> SCOPE & 3 {
             0 => Scope::Block,
@@ -183,13 +183,13 @@ impl Word {
     }
 
     /// Whether it is a plain access.
-    #[inline(always)]
+    #[simt::device]
     pub const fn is_weak(self) -> bool {
         self.how >> WEAK & 1 == 1
     }
 
     /// Whether it accesses shared memory.
-    #[inline(always)]
+    #[simt::device]
     pub const fn is_shared(self) -> bool {
         self.how >> SHARED & 1 == 1
     }

@@ -123,7 +123,7 @@ const IF_EQUAL: u32 = Operation::IfEqual as u32;
 const IF_DIFFERENT: u32 = Operation::IfDifferent as u32;
 
 /// Makes one step. `jump` is the place of the next instruction and of the first.
-#[inline(always)]
+#[simt::device]
 fn step(
     word: Word,
     registers: &mut [u32; REGISTERS as usize],

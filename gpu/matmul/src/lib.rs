@@ -49,7 +49,7 @@ pub const fn tiles(m: u32, n: u32, rows: u32, columns: u32) -> u32 {
 ///
 /// The grid has blocks along x alone, because along y and z it may have only 65,535. So block b has tile b, and the
 /// tiles are numbered row by row.
-#[inline(always)]
+#[simt::device]
 fn tile_of_block(n: u32, rows: u32, columns: u32) -> (u32, u32) {
     let (tile, tiles_in_row) = (thread::block_idx_x(), n.div_ceil(columns).max(1));
     (tile / tiles_in_row * rows, tile % tiles_in_row * columns)
@@ -64,20 +64,20 @@ struct Matrix<T = f32> {
 }
 
 impl<T: Scalar> Matrix<T> {
-    #[inline(always)]
+    #[simt::device]
     fn new(data: Global<T>, rows: u32, columns: u32) -> Self {
         Self { data, rows, columns }
     }
 
     /// Element (`row`, `column`), zero outside the matrix.
-    #[inline(always)]
+    #[simt::device]
     fn get(self, row: u32, column: u32) -> T {
         let inside = row < self.rows && column < self.columns;
         if inside { self.data.get(row * self.columns + column) } else { T::default() }
     }
 
     /// Writes element (`row`, `column`); does nothing outside the matrix.
-    #[inline(always)]
+    #[simt::device]
     fn set(self, row: u32, column: u32, value: T) {
         if row < self.rows && column < self.columns {
             self.data.set(row * self.columns + column, value);
@@ -85,14 +85,14 @@ impl<T: Scalar> Matrix<T> {
     }
 
     /// Whether each row begins on a multiple of 16 bytes, so that packs of 16 bytes (four `f32`) are one access.
-    #[inline(always)]
+    #[simt::device]
     fn has_packs(self) -> bool {
         self.columns.is_multiple_of(T::PACK) && (self.data.as_ptr() as usize).is_multiple_of(16)
     }
 
     /// Writes a pack of elements of a row from `column` on, a multiple of their number. One access if the matrix has
     /// packs.
-    #[inline(always)]
+    #[simt::device]
     fn set_pack<const N: usize>(self, row: u32, column: u32, values: [T; N], has_packs: bool)
     where
         T: Scalar<Pack = [T; N]>,
@@ -108,7 +108,7 @@ impl<T: Scalar> Matrix<T> {
 
 impl Matrix {
     /// Four elements of a row from `column` on, a multiple of 4; zero outside. One access if the matrix has packs.
-    #[inline(always)]
+    #[simt::device]
     fn get_4(self, row: u32, column: u32, has_packs: bool) -> [f32; 4] {
         let inside = row < self.rows && column < self.columns;
         if has_packs && inside {

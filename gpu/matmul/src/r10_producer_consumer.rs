@@ -76,25 +76,25 @@ type Pair = ([f32; DOWN], [f32; ALONG]);
 shared!(BARRIERS: [u64; 2 * STAGES]);
 
 /// Completes a phase when all producer warps have filled the stage of step number `step`.
-#[inline(always)]
+#[simt::device]
 fn full(step: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), step % STAGES)
 }
 
 /// Completes a phase when all consumer warps have read the stage of step number `step`.
-#[inline(always)]
+#[simt::device]
 fn empty(step: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), STAGES + step % STAGES)
 }
 
 /// The parity of the barriers' phase in that step: a stage's barriers complete one phase per round of the ring.
-#[inline(always)]
+#[simt::device]
 fn parity(step: u32) -> u32 {
     step / STAGES % 2
 }
 
 /// The tiles of A and B in the stage of step number `step`.
-#[inline(always)]
+#[simt::device]
 fn tiles_of(step: u32) -> (Shared<f32>, Shared<f32>) {
     let start = step % STAGES * STAGE;
     (Shared::dynamic(start * 4, STAGE_A), Shared::dynamic((start + STAGE_A) * 4, STAGE - STAGE_A))
@@ -122,7 +122,7 @@ pub fn matmul_producer_consumer(a: Global<f32>, b: Global<f32>, c: Global<f32>, 
 
 /// First row and first column of tile `tile`. Tiles are numbered column by column within groups of eight rows of tiles,
 /// so that blocks that run at the same time share rows of A and columns of B in L2.
-#[inline(always)]
+#[simt::device]
 fn place_of_tile(tile: u32, m: u32, n: u32) -> (u32, u32) {
     const GROUP: u32 = 8;
     // There is a tile, so both are at least 1. The compiler does not know: a division by zero would be a trap, and with
@@ -134,7 +134,7 @@ fn place_of_tile(tile: u32, m: u32, n: u32) -> (u32, u32) {
 }
 
 /// What the producer warps do: they fill stage after stage, for all tiles of the block.
-#[inline(always)]
+#[simt::device]
 fn produce(a: Matrix, b: Matrix) {
     let (mut step, mut tile) = (0, thread::block_idx_x());
     while tile < super::tiles(a.rows, b.columns, ROWS, COLUMNS) {
@@ -149,7 +149,7 @@ fn produce(a: Matrix, b: Matrix) {
 }
 
 /// Fills one stage: copies the tiles from k = `t` on.
-#[inline(always)]
+#[simt::device]
 fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32) {
     let ((tile_a, tile_b), thread) = (tiles_of(step), thread::thread_idx_x() - CONSUMERS);
     // The thread's fours, one below the other: neighbouring threads have neighbours in a row.
@@ -182,7 +182,7 @@ fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u
 }
 
 /// What the consumer warps do: for each tile of the block they multiply `steps` stages and write the sums to C.
-#[inline(always)]
+#[simt::device]
 fn consume(c: Matrix, steps: u32) {
     let (tiles, blocks) = (super::tiles(c.rows, c.columns, ROWS, COLUMNS), thread::grid_dim_x().max(1));
     let (mut step, mut tile) = (0, thread::block_idx_x());
@@ -221,7 +221,7 @@ fn consume(c: Matrix, steps: u32) {
 
 /// The consumer's first row and column within the tile: by its warp, then by its lane. Lanes are numbered so that each
 /// load of a warp is of four or of eight different fours, which are in different banks.
-#[inline(always)]
+#[simt::device]
 fn place_of_thread() -> (u32, u32) {
     let (number, lane, across) = (thread::thread_idx_x() / 32, warp::lane_id(), COLUMNS / WARP_TILE);
     let (row, column) = (number / across * WARP_TILE, number % across * WARP_TILE);
@@ -229,7 +229,7 @@ fn place_of_thread() -> (u32, u32) {
 }
 
 /// The thread's elements for one k: `e` of the stage of step number `step`.
-#[inline(always)]
+#[simt::device]
 fn load(step: u32, e: u32, row: u32, column: u32) -> Pair {
     let (a, b) = tiles_of(step);
     // Views that begin at the thread's first element: the places of all others are then constants.
@@ -246,7 +246,7 @@ fn load(step: u32, e: u32, row: u32, column: u32) -> Pair {
 
 /// Adds the products of all pairs of a column of A and a row of B, to and fro along the rows, so that neighbouring
 /// instructions share an operand.
-#[inline(always)]
+#[simt::device]
 fn outer_product(sums: &mut Sums, a: &[f32; DOWN], b: &[f32; ALONG]) {
     unroll::<ALONG>(|j| {
         unroll::<DOWN>(|i| {
@@ -257,7 +257,7 @@ fn outer_product(sums: &mut Sums, a: &[f32; DOWN], b: &[f32; ALONG]) {
 }
 
 /// Writes the thread's elements of C, from (`row`, `column`) on.
-#[inline(always)]
+#[simt::device]
 fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
     let packs = c.has_packs();
     unroll::<DOWN>(|i| {

@@ -81,7 +81,7 @@ pub fn matmul_tensor_mma(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32,
 }
 
 /// The tiles of A and B in a stage.
-#[inline(always)]
+#[simt::device]
 fn tiles(stage: u32) -> (Shared<f32>, Shared<f32>) {
     let first = stage * STAGE_BYTES;
     (Shared::dynamic(first, SIZE_A), Shared::dynamic(first + SIZE_A * 4, SIZE_B))
@@ -89,20 +89,20 @@ fn tiles(stage: u32) -> (Shared<f32>, Shared<f32>) {
 
 /// Where in the tile of A pack `pack` of a row is. The sixteen lanes that load together read from four rows, and find
 /// their packs in different banks.
-#[inline(always)]
+#[simt::device]
 fn place_a(row: u32, pack: u32) -> u32 {
     row * PACKS_A + (pack ^ (row % 4 * 2))
 }
 
 /// The same for B. The eight lanes that load together read two packs each from every second of eight rows.
-#[inline(always)]
+#[simt::device]
 fn place_b(row: u32, pack: u32) -> u32 {
     row * PACKS_B + (pack ^ (row & 6))
 }
 
 /// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
 /// after the last step.
-#[inline(always)]
+#[simt::device]
 fn start_copy(a: Matrix, row: u32, b: Matrix, column: u32, step: u32, steps: u32) {
     if step < steps {
         let ((tile_a, tile_b), t) = (tiles(step % STAGES), step * DEPTH);
@@ -139,14 +139,14 @@ fn start_copy(a: Matrix, row: u32, b: Matrix, column: u32, step: u32, steps: u32
 
 /// First row and column of the warp's tile within the block's, and the lane's numbers g = lane / 4 and t = lane % 4, by
 /// which `simt::mma` says what a fragment holds.
-#[inline(always)]
+#[simt::device]
 fn place_of_lane() -> (u32, u32, u32, u32) {
     let (number, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
     (number / 2 * WARP_TILE, number % 2 * WARP_TILE, lane / 4, lane % 4)
 }
 
 /// Adds the products of a stage to the lane's sums.
-#[inline(always)]
+#[simt::device]
 fn multiply(stage: u32, sums: &mut Sums) {
     let ((tile_a, tile_b), (row, column, g, t)) = (tiles(stage), place_of_lane());
     unroll::<{ DEPTH as usize / 8 }>(|e| {
@@ -163,7 +163,7 @@ fn multiply(stage: u32, sums: &mut Sums) {
 
 /// The lane's part of a fragment of A, of rows `row` and `row` + 8 and eight k. Elements t and t + 4 of the fragment's
 /// rows are elements 2t and 2t + 1 of the tile's, which are one load.
-#[inline(always)]
+#[simt::device]
 fn load_a(tile: Shared<f32>, row: u32, e: u32, t: u32) -> FragmentA {
     let pair = place_a(row, e * 2 + t / 2) * 2 + t % 2;
     // The row 8 further on has its packs in the same order.
@@ -173,14 +173,14 @@ fn load_a(tile: Shared<f32>, row: u32, e: u32, t: u32) -> FragmentA {
 
 /// The lane's parts of four fragments of B, of rows `k` and `k` + 1, which are rows t and t + 4 of the fragments.
 /// Column g of fragment j is column 4g + j of the tile: four columns are one load.
-#[inline(always)]
+#[simt::device]
 fn load_b(tile: Shared<f32>, k: u32, pack: u32) -> [FragmentB; 4] {
     let (first, second) = (tile.get_pack(place_b(k, pack)), tile.get_pack(place_b(k + 1, pack)));
     [0, 1, 2, 3].map(|j| [Tf32::nearest(first[j]), Tf32::nearest(second[j])])
 }
 
 /// Writes the lane's elements of C; the block's tile begins at (`row`, `column`).
-#[inline(always)]
+#[simt::device]
 fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
     let ((down, across, g, t), packs) = (place_of_lane(), c.has_packs());
     unroll::<4>(|i| {

@@ -84,21 +84,21 @@ pub fn matmul_tensor_group(a: Global<bf16>, b: Global<bf16>, c: Global<bf16>, m:
 }
 
 /// The tiles of a stage: of A 128 rows; of B four boxes of 64 columns, in sequence, each of 64 rows, one per k.
-#[inline(always)]
+#[simt::device]
 fn tiles(stage: u32) -> (Tile<bf16>, Tile<bf16>) {
     let first = stage * STAGE_BYTES;
     (Tile::dynamic(first, ROWS), Tile::dynamic(first + ROWS * ROW, COLUMNS))
 }
 
 /// Where in the tile of B an element is.
-#[inline(always)]
+#[simt::device]
 fn place_b(row: u32, column: u32) -> u32 {
     Tile::<bf16>::place(column / 64 * DEPTH + row, column % 64)
 }
 
 /// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
 /// after the last step.
-#[inline(always)]
+#[simt::device]
 fn start_copy(a: Matrix<bf16>, row: u32, b: Matrix<bf16>, column: u32, step: u32, steps: u32) {
     if step < steps {
         let ((tile_a, tile_b), t) = (tiles(step % STAGES), step * DEPTH);
@@ -134,7 +134,7 @@ fn start_copy(a: Matrix<bf16>, row: u32, b: Matrix<bf16>, column: u32, step: u32
 }
 
 /// Writes the thread's elements of C; the warpgroup's rows begin at (`row`, `column`).
-#[inline(always)]
+#[simt::device]
 fn store(c: Matrix<bf16>, row: u32, column: u32, sums: &[f32; COLUMNS as usize / 2]) {
     let (warp, lane) = (thread::thread_idx_x() / 32 % 4, warp::lane_id());
     let (row, column) = (row + warp * 16 + lane / 4, column + lane % 4 * 2);
@@ -147,7 +147,7 @@ fn store(c: Matrix<bf16>, row: u32, column: u32, sums: &[f32; COLUMNS as usize /
 
 /// Writes two neighbours, given as bits, from an even column on, those that are inside C: by one access if rows begin
 /// on multiples of 16 bytes.
-#[inline(always)]
+#[simt::device]
 fn set_2(c: Matrix<bf16>, row: u32, column: u32, pair: u32) {
     if !c.has_packs() {
         c.set(row, column, bf16::from_bits(pair as u16));

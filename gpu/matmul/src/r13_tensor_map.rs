@@ -101,31 +101,31 @@ pub fn matmul_tensor_map(
 
 /// The mbarriers of the stage that step `step` uses. The phase that ends when the stage is filled, or emptied, for the
 /// n-th time has the parity of n, counted from 0: [`parity`].
-#[inline(always)]
+#[simt::device]
 fn full(step: u32) -> Mbarrier {
     Mbarrier::at(IS_FULL::view(), step % STAGES)
 }
 
-#[inline(always)]
+#[simt::device]
 fn empty(step: u32) -> Mbarrier {
     Mbarrier::at(IS_EMPTY::view(), step % STAGES)
 }
 
-#[inline(always)]
+#[simt::device]
 fn parity(step: u32) -> u32 {
     step / STAGES % 2
 }
 
 /// The tiles of the stage that step `step` uses: of A 128 rows; of B four boxes of 64 columns, in sequence,
 /// each of 64 rows, one per k.
-#[inline(always)]
+#[simt::device]
 fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
     let first = step % STAGES * STAGE_BYTES;
     (Tile::dynamic(first, ROWS), Tile::dynamic(first + ROWS * ROW, COLUMNS))
 }
 
 /// Fills the ring, one K step at a time, for tile after tile of the block.
-#[inline(always)]
+#[simt::device]
 fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     // Steps of all tiles so far. They may exceed 32 bits: only their last bits count.
     let mut step = 0u32;
@@ -154,7 +154,7 @@ fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, tile_rows: u32, tile_
 }
 
 /// Multiplies what is in the ring, for tile after tile of the block. There is at least one K step.
-#[inline(always)]
+#[simt::device]
 fn consume(map_c: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     let group_row = thread::thread_idx_x() / 128 * GROUP_ROWS;
     let mut step = 0u32;
@@ -190,7 +190,7 @@ fn consume(map_c: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32
 
 /// Tells the producer that the warp's products of a step are made, so that the stage may be filled again. The lanes
 /// have waited for the products together, so one of them speaks for all.
-#[inline(always)]
+#[simt::device]
 fn free(step: u32) {
     if warp::lane_id() == 0 {
         empty(step).arrive();

@@ -111,13 +111,13 @@ pub fn matmul_tensor_cluster(
 }
 
 /// The mbarrier that says that the stage of step `step` is full.
-#[inline(always)]
+#[simt::device]
 fn full(step: u32) -> Mbarrier {
     Mbarrier::at(IS_FULL::view(), step % STAGES)
 }
 
 /// The mbarrier that says that the stage of step `step` is empty.
-#[inline(always)]
+#[simt::device]
 fn empty(step: u32) -> Mbarrier {
     Mbarrier::at(IS_EMPTY::view(), step % STAGES)
 }
@@ -125,21 +125,21 @@ fn empty(step: u32) -> Mbarrier {
 /// An mbarrier counts in phases: a phase ends when all arrivals and bytes that it expects have come. A thread waits for
 /// the end of a phase by its parity, 0 for the first phase, 1 for the second, and so on. Both mbarriers of a stage end
 /// one phase per round through the ring, and this is the parity of the round of step `step`.
-#[inline(always)]
+#[simt::device]
 fn parity(step: u32) -> u32 {
     step / STAGES % 2
 }
 
 /// The tiles of A and B in the stage of step `step`. A has 128 rows, K-major: a row is 64 consecutive k. B has four
 /// boxes of 64 columns, one behind the other, as B lies in memory: each row of a box is one k.
-#[inline(always)]
+#[simt::device]
 fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
     let first = step % STAGES * STAGE_BYTES;
     (Tile::dynamic(first, ROWS), Tile::dynamic(first + ROWS * ROW, COLUMNS))
 }
 
 /// Fills the ring, one K step at a time, for tile after tile of the pair.
-#[inline(always)]
+#[simt::device]
 fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     let rank = cluster::rank();
     // Steps of all tiles so far. The number may wrap: only its remainders by powers of two are used.
@@ -174,7 +174,7 @@ fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, tile_rows: u32, tile_
 }
 
 /// Multiplies what is in the ring, for tile after tile of the pair. There is at least one K step.
-#[inline(always)]
+#[simt::device]
 fn consume(map_c: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32) {
     let (rank, group_row) = (cluster::rank(), thread::thread_idx_x() / 128 * GROUP_ROWS);
     let mut step = 0u32;
@@ -213,7 +213,7 @@ fn consume(map_c: TensorMap<bf16>, tile_rows: u32, tile_columns: u32, steps: u32
 /// Tells both producers that this warp has done the products of a step, so that the stage may be filled again. The
 /// lanes have waited for the products together, so one arrival per warp is enough: lane 0 arrives at block 0, lane 1 at
 /// block 1.
-#[inline(always)]
+#[simt::device]
 fn free(step: u32) {
     let lane = warp::lane_id();
     if lane < PAIR {

@@ -82,7 +82,7 @@ pub fn matmul_tensor_double(a: Global<f64>, b: Global<f64>, c: Global<f64>, m: u
 }
 
 /// The tiles of A and B in a stage.
-#[inline(always)]
+#[simt::device]
 fn tiles(stage: u32) -> (Shared<f64>, Shared<f64>) {
     let first = stage * STAGE_BYTES;
     (Shared::dynamic(first, SIZE_A), Shared::dynamic(first + SIZE_A * 8, SIZE_B))
@@ -90,20 +90,20 @@ fn tiles(stage: u32) -> (Shared<f64>, Shared<f64>) {
 
 /// Where in the tile of A pack `pack` of a row is. The eight lanes that load together read four packs each of two rows,
 /// and find them in different banks.
-#[inline(always)]
+#[simt::device]
 fn place_a(row: u32, pack: u32) -> u32 {
     row * PACKS_A + (pack ^ (row % 2 * 4))
 }
 
 /// The same for B. The eight lanes that load together read two packs each from every second of eight rows.
-#[inline(always)]
+#[simt::device]
 fn place_b(row: u32, pack: u32) -> u32 {
     row * PACKS_B + (pack ^ (row & 6))
 }
 
 /// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is empty
 /// after the last step.
-#[inline(always)]
+#[simt::device]
 fn start_copy(a: Matrix<f64>, row: u32, b: Matrix<f64>, column: u32, step: u32, steps: u32) {
     if step < steps {
         let ((tile_a, tile_b), t) = (tiles(step % STAGES), step * DEPTH);
@@ -140,14 +140,14 @@ fn start_copy(a: Matrix<f64>, row: u32, b: Matrix<f64>, column: u32, step: u32, 
 
 /// First row and column of the warp's tile within the block's, and the lane's numbers g = lane / 4 and t = lane % 4, by
 /// which `simt::mma` says what a fragment holds.
-#[inline(always)]
+#[simt::device]
 fn place_of_lane() -> (u32, u32, u32, u32) {
     let (number, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
     (number / 2 * WARP_ROWS, number % 2 * WARP_COLUMNS, lane / 4, lane % 4)
 }
 
 /// Adds the products of a stage to the lane's sums.
-#[inline(always)]
+#[simt::device]
 fn multiply(stage: u32, sums: &mut Sums) {
     let ((tile_a, tile_b), (row, column, g, t)) = (tiles(stage), place_of_lane());
     let mut of_b = [[0.0; 8]; 2];
@@ -160,7 +160,7 @@ fn multiply(stage: u32, sums: &mut Sums) {
 
 /// The lane's part of a fragment of Bᵀ. Its rows g and g + 8 are neighboring columns of the tile, which are one load;
 /// its columns t, t + 4, t + 8, t + 12 are rows 2t, 2t + 1, 8 + 2t and 9 + 2t of the tile.
-#[inline(always)]
+#[simt::device]
 fn load_b(tile: Shared<f64>, t: u32, pack: u32) -> FragmentA64 {
     let [first, second, third, fourth] =
         [2 * t, 2 * t + 1, 8 + 2 * t, 9 + 2 * t].map(|k| tile.get_pack(place_b(k, pack)));
@@ -168,7 +168,7 @@ fn load_b(tile: Shared<f64>, t: u32, pack: u32) -> FragmentA64 {
 }
 
 /// The lane's part of a fragment of Aᵀ, of one row of the tile, with the same order in K.
-#[inline(always)]
+#[simt::device]
 fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
     let [first, second] = [t, 4 + t].map(|pack| tile.get_pack(place_a(row, pack)));
     [first[0], first[1], second[0], second[1]]
@@ -176,7 +176,7 @@ fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
 
 /// Writes the lane's elements of C; the block's tile begins at (`row`, `column`). A fragment's columns 2t and 2t + 1
 /// are rows of C, its rows g and g + 8 neighboring columns.
-#[inline(always)]
+#[simt::device]
 fn store(c: Matrix<f64>, row: u32, column: u32, sums: &Sums) {
     let ((down, across, g, t), packs) = (place_of_lane(), c.has_packs());
     unroll::<8>(|i| {

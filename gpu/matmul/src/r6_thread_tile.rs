@@ -63,7 +63,7 @@ pub fn matmul_thread_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32
 
 /// Copies the tiles from k = `t` on to shared memory. All loads come before the first store, so that a thread waits
 /// only once.
-#[inline(always)]
+#[simt::device]
 fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32) {
     let place = |i: usize| i as u32 * BLOCK + thread::thread_idx_x();
     let (mut of_a, mut of_b) = ([0.0; COPIES], [0.0; COPIES]);
@@ -78,7 +78,7 @@ fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32) {
 }
 
 /// Adds the products of the tiles to the thread's sums.
-#[inline(always)]
+#[simt::device]
 fn multiply(x: u32, y: u32, sums: &mut [[f32; SIDE]; SIDE]) {
     let (tile_a, tile_b) = (TILE_A::view(), TILE_B::view());
     let mut e = 0;
@@ -95,7 +95,7 @@ fn multiply(x: u32, y: u32, sums: &mut [[f32; SIDE]; SIDE]) {
 ///
 /// The order goes to and fro along the rows: neighbouring instructions then share an operand, which comes from the
 /// operand cache instead of from the banks of the register file.
-#[inline(always)]
+#[simt::device]
 fn outer_product(sums: &mut [[f32; SIDE]; SIDE], a: &[f32; SIDE], b: &[f32; SIDE]) {
     unroll::<SIDE>(|j| {
         unroll::<SIDE>(|i| {

@@ -67,7 +67,7 @@ pub fn matmul_vector_loads(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u3
 }
 
 /// Copies the tiles from k = `t` on to shared memory.
-#[inline(always)]
+#[simt::device]
 fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_a, packs_b): (bool, bool)) {
     let thread = thread::thread_idx_x();
     let (row, e) = (thread / (DEPTH / 4), thread % (DEPTH / 4) * 4);
@@ -78,7 +78,7 @@ fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_
 }
 
 /// Adds the products of the tiles to the thread's sums.
-#[inline(always)]
+#[simt::device]
 fn multiply(row: u32, column: u32, sums: &mut [[f32; SIDE]; SIDE]) {
     // Views that begin at the thread's first element: the places of all others are then constants.
     let tile_a = TILE_A::view().slice(row, DEPTH * STRIDE_A - row);
@@ -91,7 +91,7 @@ fn multiply(row: u32, column: u32, sums: &mut [[f32; SIDE]; SIDE]) {
 }
 
 /// The four elements from `at` on, and the four that are `APART` further.
-#[inline(always)]
+#[simt::device]
 fn two_fours(tile: Shared<f32>, at: u32) -> [f32; SIDE] {
     let ([a, b, c, d], [e, f, g, h]) = (tile.get_pack(at / 4), tile.get_pack((at + APART) / 4));
     [a, b, c, d, e, f, g, h]
@@ -99,7 +99,7 @@ fn two_fours(tile: Shared<f32>, at: u32) -> [f32; SIDE] {
 
 /// Adds the products of all pairs of a column of A and a row of B, to and fro along the rows, so that neighbouring
 /// instructions share an operand.
-#[inline(always)]
+#[simt::device]
 fn outer_product(sums: &mut [[f32; SIDE]; SIDE], a: &[f32; SIDE], b: &[f32; SIDE]) {
     unroll::<SIDE>(|j| {
         unroll::<SIDE>(|i| {
@@ -110,7 +110,7 @@ fn outer_product(sums: &mut [[f32; SIDE]; SIDE], a: &[f32; SIDE], b: &[f32; SIDE
 }
 
 /// Writes the thread's elements of C, from (`row`, `column`) on.
-#[inline(always)]
+#[simt::device]
 fn store(c: Matrix, row: u32, column: u32, sums: &[[f32; SIDE]; SIDE]) {
     let packs = c.has_packs();
     unroll::<SIDE>(|i| {

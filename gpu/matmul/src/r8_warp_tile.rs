@@ -66,7 +66,7 @@ pub fn matmul_warp_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32, 
 }
 
 /// The thread's first row and column within the tile: by its warp, then by its lane.
-#[inline(always)]
+#[simt::device]
 fn place_of_thread() -> (u32, u32) {
     let (number, lane, across) = (thread::thread_idx_x() / 32, warp::lane_id(), TILE / WARP_TILE.1);
     let (row, column) = (number / across * WARP_TILE.0, number % across * WARP_TILE.1);
@@ -75,7 +75,7 @@ fn place_of_thread() -> (u32, u32) {
 
 /// Copies the tiles from k = `t` on to shared memory. All loads come before the first store, so that a thread waits
 /// only once.
-#[inline(always)]
+#[simt::device]
 fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_a, packs_b): (bool, bool)) {
     let thread = thread::thread_idx_x();
     // A thread copies from one row of A. It and its neighbour load eight elements at a time: a whole sector.
@@ -94,7 +94,7 @@ fn copy(a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_
 }
 
 /// Adds the products of the tiles to the thread's sums.
-#[inline(always)]
+#[simt::device]
 fn multiply(row: u32, column: u32, sums: &mut [[f32; SIDE]; SIDE]) {
     // Views that begin at the thread's first element: the places of all others are then constants.
     let tile_a = TILE_A::view().slice(row, DEPTH * STRIDE_A - row);
@@ -107,7 +107,7 @@ fn multiply(row: u32, column: u32, sums: &mut [[f32; SIDE]; SIDE]) {
 }
 
 /// The four elements from `at` on, and the four that are `apart` further.
-#[inline(always)]
+#[simt::device]
 fn two_fours(tile: Shared<f32>, at: u32, apart: u32) -> [f32; SIDE] {
     let ([a, b, c, d], [e, f, g, h]) = (tile.get_pack(at / 4), tile.get_pack((at + apart) / 4));
     [a, b, c, d, e, f, g, h]
@@ -115,7 +115,7 @@ fn two_fours(tile: Shared<f32>, at: u32, apart: u32) -> [f32; SIDE] {
 
 /// Adds the products of all pairs of a column of A and a row of B, to and fro along the rows, so that neighbouring
 /// instructions share an operand.
-#[inline(always)]
+#[simt::device]
 fn outer_product(sums: &mut [[f32; SIDE]; SIDE], a: &[f32; SIDE], b: &[f32; SIDE]) {
     unroll::<SIDE>(|j| {
         unroll::<SIDE>(|i| {
@@ -126,7 +126,7 @@ fn outer_product(sums: &mut [[f32; SIDE]; SIDE], a: &[f32; SIDE], b: &[f32; SIDE
 }
 
 /// Writes the thread's elements of C, from (`row`, `column`) on.
-#[inline(always)]
+#[simt::device]
 fn store(c: Matrix, row: u32, column: u32, sums: &[[f32; SIDE]; SIDE]) {
     let packs = c.has_packs();
     unroll::<SIDE>(|i| {

@@ -75,7 +75,7 @@ pub fn matmul_async_copy(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32,
 }
 
 /// The thread's first row and column within the tile: by its warp, then by its lane.
-#[inline(always)]
+#[simt::device]
 fn place_of_thread() -> (u32, u32) {
     let (number, lane, across) = (thread::thread_idx_x() / 32, warp::lane_id(), TILE / WARP_TILE.1);
     let (row, column) = (number / across * WARP_TILE.0, number % across * WARP_TILE.1);
@@ -84,7 +84,7 @@ fn place_of_thread() -> (u32, u32) {
 
 /// Starts to copy the tiles from k = `t` on to a stage. Elements outside the matrices become zero: all of them,
 /// after the last tile.
-#[inline(always)]
+#[simt::device]
 fn start_copy(stage: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, packs: bool) {
     let tile_a = TILES_A::view().slice(stage * SIZE_A, SIZE_A);
     let tile_b = TILES_B::view().slice(stage * SIZE_B, SIZE_B);
@@ -108,7 +108,7 @@ fn start_copy(stage: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u3
 }
 
 /// Starts to copy one element to place `i` of `to`.
-#[inline(always)]
+#[simt::device]
 fn start_element(to: Shared<f32>, i: u32, from: Matrix, row: u32, column: u32) {
     let inside = row < from.rows && column < from.columns;
     // Outside the product may not fit 32 bits; the place is not used then.
@@ -116,7 +116,7 @@ fn start_element(to: Shared<f32>, i: u32, from: Matrix, row: u32, column: u32) {
 }
 
 /// Adds the products of a stage's tiles to the thread's sums.
-#[inline(always)]
+#[simt::device]
 fn multiply(stage: u32, row: u32, column: u32, sums: &mut [[f32; SIDE]; SIDE]) {
     // Views that begin at the thread's first element: the places of all others are then constants.
     let tile_a = TILES_A::view().slice(stage * SIZE_A + row, SIZE_A - row);
@@ -129,7 +129,7 @@ fn multiply(stage: u32, row: u32, column: u32, sums: &mut [[f32; SIDE]; SIDE]) {
 }
 
 /// The four elements from `at` on, and the four that are `apart` further.
-#[inline(always)]
+#[simt::device]
 fn two_fours(tile: Shared<f32>, at: u32, apart: u32) -> [f32; SIDE] {
     let ([a, b, c, d], [e, f, g, h]) = (tile.get_pack(at / 4), tile.get_pack((at + apart) / 4));
     [a, b, c, d, e, f, g, h]
@@ -137,7 +137,7 @@ fn two_fours(tile: Shared<f32>, at: u32, apart: u32) -> [f32; SIDE] {
 
 /// Adds the products of all pairs of a column of A and a row of B, to and fro along the rows, so that neighbouring
 /// instructions share an operand.
-#[inline(always)]
+#[simt::device]
 fn outer_product(sums: &mut [[f32; SIDE]; SIDE], a: &[f32; SIDE], b: &[f32; SIDE]) {
     unroll::<SIDE>(|j| {
         unroll::<SIDE>(|i| {
@@ -148,7 +148,7 @@ fn outer_product(sums: &mut [[f32; SIDE]; SIDE], a: &[f32; SIDE], b: &[f32; SIDE
 }
 
 /// Writes the thread's elements of C, from (`row`, `column`) on.
-#[inline(always)]
+#[simt::device]
 fn store(c: Matrix, row: u32, column: u32, sums: &[[f32; SIDE]; SIDE]) {
     let packs = c.has_packs();
     unroll::<SIDE>(|i| {

@@ -13,7 +13,7 @@ use simt::{Scalar, Shared, async_copy, bf16, bulk, thread, unroll};
 /// Tiles with neighbouring numbers are computed at the same time. They are numbered in groups of eight rows of tiles,
 /// and in a group column by column. So tiles of the same time read few different rows of A and columns of B, which stay
 /// in L2.
-#[inline(always)]
+#[simt::device]
 pub fn tile_in_groups(number: u32, tile_rows: u32, tile_columns: u32) -> (u32, u32) {
     const GROUP: u32 = 8;
     let per_group = (GROUP * tile_columns).max(1);
@@ -25,7 +25,7 @@ pub fn tile_in_groups(number: u32, tile_rows: u32, tile_columns: u32) -> (u32, u
 impl<T: Scalar> Matrix<T> {
     /// Starts to copy the 16 bytes from (`row`, `column`) on to pack `i` of `to`; outside the matrix they are zero. The
     /// matrix has packs, so these bytes are all inside or all outside.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn start_pack(self, row: u32, column: u32, to: Shared<T>, i: u32) {
         let inside = if row < self.rows && column < self.columns { T::PACK } else { 0 };
         // The place of what is outside may not fit 32 bits; nothing is read there.
@@ -34,7 +34,7 @@ impl<T: Scalar> Matrix<T> {
     }
 
     /// Starts to copy one element to element `i` of `to`; outside the matrix it is zero.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn start_element(self, row: u32, column: u32, to: Shared<T>, i: u32) {
         let inside = row < self.rows && column < self.columns;
         async_copy::element(to, i, self.data, row.wrapping_mul(self.columns).wrapping_add(column), inside);
@@ -54,7 +54,7 @@ pub const BOX_BYTES: u32 = BOXES * BOX_ROWS * ROW;
 /// what is outside C is left out. `boxes` is the offset of the warps' boxes in the dynamic shared memory.
 ///
 /// Before the block ends, lane 0 of each warp waits until TMA has read the boxes (`bulk::wait_read::<0>`).
-#[inline(always)]
+#[simt::device]
 pub fn store_tile(c: TensorMap<bf16>, row: u32, column: u32, sums: &[f32; 128], boxes: u32) {
     let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
     unroll::<4>(|i| {

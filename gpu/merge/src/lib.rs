@@ -34,7 +34,7 @@ use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::{Global, Shared, async_copy, grid, thread, unroll};
 
 /// The sum of `value` over the lanes up to the caller's.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn warp_scan(value: u32) -> u32 {
     warp_scan_inclusive::<Sum, u32>(value)
@@ -55,27 +55,27 @@ pub const fn tile_shared<K>(keys: u32) -> u32 {
 
 impl<K: Key> Tile<K> {
     /// The tile of `keys` keys.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(keys: u32) -> Self {
         Self(Shared::dynamic(0, 2 * PAD + keys))
     }
 
     /// The key in slot `i`. Slots up to 32 before the tile, as wrapped numbers, and behind it can be read.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn get(self, i: u32) -> K {
         self.0.get(i.wrapping_add(PAD))
     }
 
     /// The key this many bytes behind slot 0, or, as a wrapped number, before it.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn at_byte(self, offset: u32) -> K {
         at_byte(self.0, offset.wrapping_add(PAD * size_of::<K>() as u32))
     }
 
     /// Puts a key in slot `i`.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn set(self, i: u32, key: K) {
         self.0.set(i.wrapping_add(PAD), key);
@@ -83,7 +83,7 @@ impl<K: Key> Tile<K> {
 
     /// Writes the slots around the first `count`, which are read though no key of a sort was ever put there. A barrier
     /// follows.
-    #[inline(always)]
+    #[simt::device]
     pub fn surround(self, count: u32) {
         let t = thread::thread_idx_x();
         if t < PAD {
@@ -93,13 +93,13 @@ impl<K: Key> Tile<K> {
     }
 
     /// All slots, and the number of the tile's first one among them.
-    #[inline(always)]
+    #[simt::device]
     pub fn slots(self) -> (Shared<K>, u32) {
         (self.0, PAD)
     }
 
     /// Loads all of a view into the tile. All threads see it.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn load(self, keys: Global<K>) {
         self.surround(keys.len());
@@ -114,7 +114,7 @@ impl<K: Key> Tile<K> {
     }
 
     /// Fills a view from the tile.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn store(self, keys: Global<K>) {
         let mut i = thread::thread_idx_x();
@@ -125,7 +125,7 @@ impl<K: Key> Tile<K> {
     }
 
     /// Puts the first `count` of the thread's keys in the slots from `first` on, or up to `first` if `down`.
-    #[inline(always)]
+    #[simt::device]
     fn put<const N: usize>(self, keys: &[K; N], first: u32, count: u32, down: bool) {
         // The whole thread's part without a test for each key. The threads of a warp agree about `down` but for the
         // first levels.
@@ -153,7 +153,7 @@ pub const fn part_keys(ways: u32, threads: u32, items: u32) -> u32 {
 }
 
 /// The element this many bytes from the start of a view.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn at_byte<K: Key>(view: Shared<K>, offset: u32) -> K {
     view.cast::<u8>().slice(offset, size_of::<K>() as u32).cast::<K>().get(0)
@@ -172,7 +172,7 @@ pub struct Pair {
 
 /// The thread's keys of a merge. `AHEAD`: keys are loaded a step before they are needed, which takes more instructions
 /// and less time where few warps share an SM.
-#[inline(always)]
+#[simt::device]
 fn merge<K: Key, const N: usize, const AHEAD: bool>(tile: Tile<K>, pair: Pair) -> [K; N] {
     let Pair { base, a, b, diagonal } = pair;
     // B from its smallest key on, downwards.
@@ -214,7 +214,7 @@ fn merge<K: Key, const N: usize, const AHEAD: bool>(tile: Tile<K>, pair: Pair) -
 
 /// One level of merging: each thread its part of its pair, in place; the result descends if `down`. All threads of the
 /// block make the call after a barrier, and see the result after another.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn merge_level<K: Key, const N: usize, const AHEAD: bool>(tile: Tile<K>, pair: Pair, down: bool) {
     let total = pair.a + pair.b;
@@ -233,7 +233,7 @@ pub fn merge_level<K: Key, const N: usize, const AHEAD: bool>(tile: Tile<K>, pai
 /// Sorts the first `count` slots of the tile, at least one and at most `N` per thread. All threads of the block, a
 /// power of two, make the call after a barrier, and see the result after another. `BATCHER`: the keys of a thread are
 /// sorted by Batcher's network, not by exchanges of neighbours.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_in_block<K: Key, const N: usize, const BATCHER: bool, const AHEAD: bool>(tile: Tile<K>, count: u32) {
     let (t, n) = (thread::thread_idx_x(), N as u32);
@@ -275,7 +275,7 @@ pub fn sort_in_block<K: Key, const N: usize, const BATCHER: bool, const AHEAD: b
 }
 
 /// The tile of a block: loaded from `input`, sorted, written to `output`, which may be `input`.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_tile<K: Key, const N: usize, const BATCHER: bool, const AHEAD: bool>(input: Global<K>, output: Global<K>) {
     let (t, threads) = (thread::thread_idx_x(), thread::block_dim_x());
@@ -317,7 +317,7 @@ pub fn sort_tile<K: Key, const N: usize, const BATCHER: bool, const AHEAD: bool>
 }
 
 /// Puts keys `i` and `j` in order.
-#[inline(always)]
+#[simt::device]
 fn exchange<K: Key, const N: usize>(keys: &mut [K; N], i: usize, j: usize) {
     let (a, b) = (keys[i], keys[j]);
     let swap = b < a;
@@ -332,7 +332,7 @@ const fn compares(i: usize, distance: usize, run: usize) -> bool {
 }
 
 /// The step of Batcher's network that exchanges keys `DISTANCE` apart, where runs of `RUN` keys are merged.
-#[inline(always)]
+#[simt::device]
 fn step<const RUN: usize, const DISTANCE: usize, K: Key, const N: usize>(keys: &mut [K; N]) {
     if RUN < N {
         unroll::<N>(|i| {
@@ -345,7 +345,7 @@ fn step<const RUN: usize, const DISTANCE: usize, K: Key, const N: usize>(keys: &
 
 /// Sorts by Batcher's odd-even merge network, which has fewest exchanges: 85 for 17 keys. All indices are constants, so
 /// that the keys stay in registers.
-#[inline(always)]
+#[simt::device]
 fn sort_by_batcher<K: Key, const N: usize>(keys: &mut [K; N]) {
     const { assert!(N <= 32) };
     macro_rules! steps {
@@ -357,7 +357,7 @@ fn sort_by_batcher<K: Key, const N: usize>(keys: &mut [K; N]) {
 }
 
 /// Sorts the first `count` keys by exchanges of neighbours: 144 for 17 keys.
-#[inline(always)]
+#[simt::device]
 fn sort_by_neighbours<K: Key, const N: usize>(keys: &mut [K; N], count: u32) {
     // Not unrolled as a whole: the code would not fit the instruction cache.
     let mut round = 0;

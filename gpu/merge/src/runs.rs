@@ -19,7 +19,7 @@ pub struct Group {
 
 impl Group {
     /// Group number `number` of `n` keys.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(number: u32, n: u32, run: u32, ways: u32) -> Self {
         let most = run.saturating_mul(ways);
         let first = number * most;
@@ -28,14 +28,14 @@ impl Group {
     }
 
     /// Where run `i` begins in the group; its end for a run that the group does not have.
-    #[inline(always)]
+    #[simt::device]
     pub fn start(&self, i: u32) -> u32 {
         let start = i.saturating_mul(self.run);
         if start < self.len { start } else { self.len }
     }
 
     /// How many keys run `i` has.
-    #[inline(always)]
+    #[simt::device]
     pub fn len_of(&self, i: u32) -> u32 {
         self.start(i + 1) - self.start(i)
     }
@@ -73,7 +73,7 @@ pub const fn split_words(ways: u32) -> u32 {
 /// Merges the part `from..to` of a group and writes it. `splits`: in shared memory, for each run how many of its keys
 /// are before the part, then how many are before its end; all threads see them. `load` loads the keys into the tile; it
 /// gets the first slot of each run.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn merge_part<K: Key, const WAYS: usize, const N: usize, const AHEAD: bool>(
@@ -128,7 +128,7 @@ pub fn merge_part<K: Key, const WAYS: usize, const N: usize, const AHEAD: bool>(
 }
 
 /// Loads the runs of a part into the tile: every second run descends.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn load_runs<K: Key>(
     tile: Tile<K>, input: Global<K>, group: Group, splits: Shared<u32>, places: Shared<u32>, ways: u32,

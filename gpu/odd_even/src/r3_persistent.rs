@@ -126,7 +126,7 @@ struct Numbers {
 
 impl Numbers {
     /// Draws the next number and stores the round and the chunk in it, from place `turn` on.
-    #[inline(always)]
+    #[simt::device]
     fn draw(&self, turn: u32) {
         // Each block draws once more than it finds chunks.
         let all = self.rounds as u64 * self.chunks as u64;
@@ -142,7 +142,7 @@ impl Numbers {
 ///
 /// Then the keys that this round reads are there. And nobody reads any more what it overwrites, the input of the round
 /// before last: only the same two runs were made of that, since pairs repeat every other round.
-#[inline(always)]
+#[simt::device]
 fn wait(counters: Global<u64>, run: u32, done: u64) {
     let mut polls = 0;
     // Acquire: what the run's blocks stored before they counted is seen after this.

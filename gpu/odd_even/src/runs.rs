@@ -50,7 +50,7 @@ pub const fn padded(i: u32) -> u32 {
 struct Own<T>([T; KEYS]);
 
 impl<T: Key> Own<T> {
-    #[inline(always)]
+    #[simt::device]
     fn from_fn(mut source: impl FnMut(u32) -> T) -> Self {
         let mut keys = [T::LAST; KEYS];
         unroll::<KEYS>(|r| keys[r] = source(r as u32));
@@ -58,25 +58,25 @@ impl<T: Key> Own<T> {
     }
 
     /// The keys of a window: register 0 has the one at `base`, the next the one `step` places on.
-    #[inline(always)]
+    #[simt::device]
     fn load(tile: Shared<T>, (base, step): (u32, u32)) -> Self {
         Self::from_fn(|r| tile.get(base + r * step))
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn store(&self, tile: Shared<T>, (base, step): (u32, u32)) {
         unroll::<KEYS>(|r| tile.set(base + r as u32 * step, self.0[r]));
     }
 
     /// Flips all bits of all keys.
-    #[inline(always)]
+    #[simt::device]
     fn negate(&mut self, negate: bool) {
         let mask = if negate { T::LAST } else { T::default() };
         unroll::<KEYS>(|r| self.0[r] = self.0[r] ^ mask);
     }
 
     /// A step between registers whose numbers differ in `bit`; those that have a bit of `descending` sort downwards.
-    #[inline(always)]
+    #[simt::device]
     fn step(&mut self, bit: usize, descending: usize) {
         unroll::<KEYS>(|r| {
             if r & bit == 0 {
@@ -89,7 +89,7 @@ impl<T: Key> Own<T> {
 
     /// The steps of the window's bits from `high` down to `low`, upwards. All threads of the block take the same
     /// branches.
-    #[inline(always)]
+    #[simt::device]
     fn steps(&mut self, high: u32, low: u32) {
         unroll::<5>(|i| {
             let bit = WINDOW - 1 - i as u32;
@@ -102,7 +102,7 @@ impl<T: Key> Own<T> {
 
 /// Sorts the keys `from` into `to`, which may be the same: a run of 2^`BITS` keys, or fewer at the end. They are mapped
 /// by `encode` before and by the inverse of `decode` after.
-#[inline(always)]
+#[simt::device]
 pub fn sort_run<T: Key + Word, N: Size>(from: Global<T>, to: Global<T>, encode: u32, decode: u32) {
     let (t, top) = (thread::thread_idx_x(), N::BITS - WINDOW);
     let tile = Shared::<T>::dynamic(0, padded(1 << N::BITS));

@@ -54,7 +54,7 @@ impl Round {
     }
 
     /// Chunk `number` of `n` keys; there may be no key in it.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn chunk(self, number: u32, n: u32) -> Chunk {
         let (run, inside) = (number / self.chunks, number % self.chunks * self.chunk);
         let in_group = run % self.group;
@@ -96,7 +96,7 @@ pub(super) struct Chunk {
 }
 
 /// Fills the places next to the chunk, once per block. A barrier follows before the first merge.
-#[inline(always)]
+#[simt::device]
 pub(super) fn fill_pads<T: Key>() {
     let (t, places) = (thread::thread_idx_x(), CHUNK::view().cast::<T>());
     if t < PAD {
@@ -108,7 +108,7 @@ pub(super) fn fill_pads<T: Key>() {
 impl Chunk {
     /// Merges the chunk from `from` into `to`. All threads of the block make the call, for a chunk with keys; a barrier
     /// follows before the next call. The first two warps know that both runs can be read.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn merge<T: Key + Word>(self, from: Global<T>, to: Global<T>, decode: u32) {
         let (t, tile) = (thread::thread_idx_x(), CHUNK::view().cast::<T>());
         let pair = from.slice(self.first, self.lower_len + self.upper_len);
@@ -152,7 +152,7 @@ impl Chunk {
     }
 }
 
-#[inline(always)]
+#[simt::device]
 fn set_if_inside<T: Key + Word>(to: Global<T>, i: u32, key: T, decode: u32) {
     if i < to.len() {
         to.set(i, key.decode(decode));
@@ -161,7 +161,7 @@ fn set_if_inside<T: Key + Word>(to: Global<T>, i: u32, key: T, decode: u32) {
 
 /// How many of the first `count` keys of two merged runs come from the lower run, which has `lower_len` keys and lies
 /// before the upper one in `pair`. A warp makes the call; of equal keys those of the lower run come first.
-#[inline(always)]
+#[simt::device]
 fn split<T: Key>(pair: Global<T>, lower_len: u32, count: u32) -> u32 {
     let (mut low, mut high) = (count.saturating_sub(pair.len() - lower_len), count.min(lower_len));
     while low < high {
@@ -185,7 +185,7 @@ fn split<T: Key>(pair: Global<T>, lower_len: u32, count: u32) -> u32 {
 /// The upper run's keys lie behind, in descending order: where one run ends lies the largest key of the other, so the
 /// loop needs no test for an end. Equal keys cannot be told apart, so it does not matter that at the end a key may be
 /// taken from the wrong side.
-#[inline(always)]
+#[simt::device]
 fn merge_keys<T: Key>(tile: Shared<T>, lower: u32, len: u32, count: u32) -> [T; VT] {
     let (mut low, mut high) = (count.saturating_sub(len - lower), count.min(lower));
     while low < high {

@@ -50,14 +50,14 @@ pub struct Columns {
 
 impl Columns {
     /// Room for `keys` keys in as many columns as the block has threads, in dynamic shared memory.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(keys: u32) -> Self {
         let columns = thread::block_dim_x();
         Self { words: Shared::dynamic(0, 2 * padded(keys, columns)), keys, columns }
     }
 
     /// Copies the thread's column from global memory.
-    #[inline(always)]
+    #[simt::device]
     pub fn load(self, keys: Global<u32>) {
         let mut i = thread::thread_idx_x();
         while i < self.keys {
@@ -67,7 +67,7 @@ impl Columns {
     }
 
     /// Sorts the thread's own column. It uses no other thread's keys, so it needs no barrier.
-    #[inline(always)]
+    #[simt::device]
     pub fn sort(self) {
         let mut bit = 0;
         while bit < u32::BITS {
@@ -77,26 +77,26 @@ impl Columns {
     }
 
     /// The key at `place` of a sorted column; `None` past the end of the column. The first place of column c is c.
-    #[inline(always)]
+    #[simt::device]
     pub fn key(self, place: u32) -> Option<u32> {
         if place < self.keys { Some(self.words.get(place)) } else { None }
     }
 
     /// The place below `place` in the same column.
-    #[inline(always)]
+    #[simt::device]
     pub fn below(self, place: u32) -> u32 {
         place + self.columns
     }
 
     /// The number of columns, which is also that of threads.
-    #[inline(always)]
+    #[simt::device]
     pub fn columns(self) -> u32 {
         self.columns
     }
 
     /// Moves the keys whose `bit` is zero to the front of the column and the others to the second array. Returns the
     /// place after the last key with a zero, and the place after the last key with a one.
-    #[inline(always)]
+    #[simt::device]
     fn split(self, bit: u32) -> (u32, u32) {
         let mut zero = thread::thread_idx_x();
         let mut one = self.second() + zero;
@@ -114,7 +114,7 @@ impl Columns {
     }
 
     /// Appends the keys that `split` put into the second array.
-    #[inline(always)]
+    #[simt::device]
     fn append_ones(self, (zero, one): (u32, u32)) {
         let mut to = zero;
         self.each_group(self.second() + thread::thread_idx_x(), one, |key| {
@@ -124,14 +124,14 @@ impl Columns {
     }
 
     /// Start of the second array.
-    #[inline(always)]
+    #[simt::device]
     fn second(self) -> u32 {
         self.words.len() / 2
     }
 
     /// Calls `f` for each key of the thread's column from place `from` on, to below `end`. All keys of a group are read
     /// before `f` sees the first of them, which hides the latency of shared memory.
-    #[inline(always)]
+    #[simt::device]
     fn each_group(self, from: u32, end: u32, mut f: impl FnMut(u32)) {
         let mut i = from;
         while i < end {
@@ -168,7 +168,7 @@ pub struct Heads {
 
 impl Heads {
     /// The head of the thread's sorted column; `placed` counts the keys that have a place, and is 0.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(columns: Columns, placed: Shared<u32>) -> Self {
         let first = thread::thread_idx_x();
         let place = columns.below(first);
@@ -176,7 +176,7 @@ impl Heads {
     }
 
     /// Gives the head a place if it is the minimum, and moves on.
-    #[inline(always)]
+    #[simt::device]
     pub fn take(&mut self, least: u32) {
         if self.key == Some(least) {
             // Equal keys of several columns take their places in any order, and all before the next minimum's keys: a
@@ -189,7 +189,7 @@ impl Heads {
     }
 
     /// Stores the key that the last [`Heads::take`] gave a place. Apart from it, so that nothing waits for the place.
-    #[inline(always)]
+    #[simt::device]
     pub fn put_out(&mut self, keys: Global<u32>) {
         if let Some((to, key)) = self.out {
             keys.set(to, key);
@@ -198,7 +198,7 @@ impl Heads {
     }
 
     /// Puts out what is left of the column, when the largest key is the minimum: copies of it.
-    #[inline(always)]
+    #[simt::device]
     pub fn put_out_rest(mut self, keys: Global<u32>) {
         while let Some(key) = self.key {
             self.take(key);

@@ -38,7 +38,7 @@ pub trait Digits: Word + Ord {
 impl Digits for u32 {
     const LARGEST: Self = u32::MAX;
 
-    #[inline(always)]
+    #[simt::device]
     fn digit(self, shift: u32, bits: u32) -> u32 {
         self >> shift & ((1 << bits) - 1)
     }
@@ -47,7 +47,7 @@ impl Digits for u32 {
 impl Digits for u64 {
     const LARGEST: Self = u64::MAX;
 
-    #[inline(always)]
+    #[simt::device]
     fn digit(self, shift: u32, bits: u32) -> u32 {
         // No digit lies across the halves. The branch is the same for all keys, and 32-bit shifts are cheaper.
         let half = if shift < 32 { self as u32 } else { (self >> 32) as u32 };
@@ -56,7 +56,7 @@ impl Digits for u64 {
 }
 
 /// The sum of `value` over the lanes up to the caller's.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn warp_scan(value: u32) -> u32 {
     warp_scan_inclusive::<Sum, u32>(value)
@@ -74,7 +74,7 @@ const SCAN_ROUND: u32 = SCAN_THREADS * SCAN_PACKS * 4;
 shared!(SUMS: [u32; warp::WARP]);
 
 /// Makes each element the sum of those before it, in one block of [`SCAN_THREADS`].
-#[inline(always)]
+#[simt::device]
 pub fn scan_in_one_block(counts: Global<u32>) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let (w, packs) = (t / warp::WARP, counts.len() / 4);
@@ -124,7 +124,7 @@ pub fn scan_in_one_block(counts: Global<u32>) {
 
 /// The sum of `value` over the threads before the caller and the sum over all, modulo 2³², in a block of `WARPS` warps,
 /// at most 32. `sums` has one element per warp; it takes a barrier before it can be used again.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn block_scan<const WARPS: u32>(value: u32, sums: Shared<u32>) -> (u32, u32) {
     let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
@@ -145,7 +145,7 @@ pub const BITS: u32 = 8;
 pub const DIGITS: u32 = 1 << BITS;
 
 /// The lanes of the warp whose `digit` of `bits` bits is the caller's: one ballot per bit.
-#[inline(always)]
+#[simt::device]
 pub fn match_digit(digit: u32, bits: u32) -> u32 {
     let mut same = warp::FULL;
     unroll::<8>(|b| {
@@ -159,7 +159,7 @@ pub fn match_digit(digit: u32, bits: u32) -> u32 {
 }
 
 /// The lanes below the caller's, one bit each.
-#[inline(always)]
+#[simt::device]
 pub fn lanes_below() -> u32 {
     (1 << warp::lane_id()) - 1
 }
@@ -168,7 +168,7 @@ pub fn lanes_below() -> u32 {
 /// in the lanes below. `counters` has one word per digit with the number in earlier rows. `lanes` has one word per
 /// digit, zero before and after: lanes with the same digit are matched by an atomic `or` in it. Both belong to this
 /// warp.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
     let lane = warp::lane_id();
@@ -186,7 +186,7 @@ pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
 }
 
 /// How many keys of `WARPS` warps have a digit. `counters` has a row per warp, with a counter per digit.
-#[inline(always)]
+#[simt::device]
 pub fn count_of_digit<const WARPS: usize>(counters: Shared<u32>, digit: u32) -> u32 {
     let mut total = 0;
     unroll::<WARPS>(|w| total += counters.get(w as u32 * DIGITS + digit));
@@ -194,7 +194,7 @@ pub fn count_of_digit<const WARPS: usize>(counters: Shared<u32>, digit: u32) -> 
 }
 
 /// Turns the counters of a digit into places, from `start` on, warp by warp.
-#[inline(always)]
+#[simt::device]
 pub fn place_digit<const WARPS: usize>(counters: Shared<u32>, digit: u32, start: u32) {
     let mut next = start;
     unroll::<WARPS>(|w| {
@@ -205,7 +205,7 @@ pub fn place_digit<const WARPS: usize>(counters: Shared<u32>, digit: u32, start:
 }
 
 /// Calls `f` with `from`, `from` + `step` and so on below `end`.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn strided(from: u32, end: u32, step: u32, mut f: impl FnMut(u32)) {
     let mut i = from;
@@ -217,7 +217,7 @@ pub fn strided(from: u32, end: u32, step: u32, mut f: impl FnMut(u32)) {
 
 /// Calls `f` with packs `first`, `first` + s, `first` + 2 s and so on of `keys` below `end`, where s is the number of
 /// threads of the grid. Each thread has `IN_FLIGHT` loads in flight.
-#[inline(always)]
+#[simt::device]
 pub fn each_pack<const IN_FLIGHT: usize, W: Digits>(keys: Global<W>, first: u32, end: u32, f: impl Fn(W::Pack)) {
     let (mut i, stride) = (first, thread::grid_threads_1d());
     while i + (IN_FLIGHT as u32 - 1) * stride < end {
@@ -245,7 +245,7 @@ pub const fn by_digits_shared(warps: u32) -> u32 {
 /// An LSD radix sort in global memory. Each warp has a share of the keys, and a counter for each digit. The counts of
 /// all warps become the places where the next key of a digit from a warp goes, digit by digit and within a digit warp
 /// by warp, so that a pass keeps the order of the one before.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn sort_by_digits<const WARPS: u32>(
@@ -302,7 +302,7 @@ pub fn sort_by_digits<const WARPS: u32>(
 
 /// Merges the upper half of a sorted run of 12 keys with the lower half of the next one. `two`: both runs. `keys`: the
 /// upper half; then the merged keys.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn merge_seam(two: Shared<u32>, keys: &mut [u32; 12]) {
     let pairs = two.cast::<u64>();
@@ -324,7 +324,7 @@ macro_rules! compare_exchange {
 }
 
 /// A sorting network for 12 keys with 41 comparators.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn sort_12<W: Digits>(keys: &mut [W; 12]) {
     compare_exchange!(keys:
@@ -333,7 +333,7 @@ pub fn sort_12<W: Digits>(keys: &mut [W; 12]) {
 }
 
 /// Merges two sorted runs of 6 with 19 comparators.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn merge_6_6<W: Digits>(keys: &mut [W; 12]) {
     compare_exchange!(keys:

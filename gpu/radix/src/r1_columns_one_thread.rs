@@ -54,7 +54,7 @@ pub fn radix_columns_one_thread(keys: Global<u32>) {
 }
 
 /// Writes the keys of all columns in order.
-#[inline(always)]
+#[simt::device]
 fn merge(columns: Columns, keys: Global<u32>) {
     let (heads, places) = (HEADS::view(), PLACES::view());
     let mut live = columns.columns().min(keys.len());
@@ -80,7 +80,7 @@ fn merge(columns: Columns, keys: Global<u32>) {
 
 /// The smallest of the first `live` heads, and its index. The largest keys after them are never chosen: each chain
 /// starts with a largest key and the index of the first head, which is live, and changes only for a smaller key.
-#[inline(always)]
+#[simt::device]
 fn smallest(heads: Shared<u32>, live: u32) -> (u32, u32) {
     let (mut least, mut at) = ([u32::MAX; CHAINS], [0; CHAINS]);
     let mut first = 0;

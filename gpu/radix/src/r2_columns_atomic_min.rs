@@ -79,7 +79,7 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
 }
 
 /// The slot after `slot`.
-#[inline(always)]
+#[simt::device]
 fn after(slot: u32) -> u32 {
     if slot + 1 == SLOTS { 0 } else { slot + 1 }
 }

@@ -74,7 +74,7 @@ pub fn radix_columns_tree(keys: Global<u32>) {
 }
 
 /// A head that compares like its key, and among equal keys like its column, so that there is one smallest.
-#[inline(always)]
+#[simt::device]
 fn with_column(key: Option<u32>, column: u32) -> u64 {
     key.map_or(EXHAUSTED, |key| (key as u64) << u32::BITS | column as u64)
 }

@@ -115,7 +115,7 @@ pub fn radix_lsd_blocks_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
 
 /// Makes each counter the sum of those before it: thread t takes the 16 counters from 16·t on, which lie in one digit's
 /// row.
-#[inline(always)]
+#[simt::device]
 fn scan_counters() {
     let mine = COUNTERS::view().slice(thread::thread_idx_x() * DIGITS, DIGITS);
     let mut values = [0; DIGITS as usize];

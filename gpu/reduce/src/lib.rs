@@ -35,7 +35,7 @@ const fn blocks_for(n: u32, per_block: u32) -> u32 {
 /// Combines all values of a block; the threads of its first warp get the result. `warps` has an element for each warp.
 ///
 /// Contains one block barrier. Between two calls there must be another, so that `warps` is free again.
-#[inline(always)]
+#[simt::device]
 fn combine_block<T: Scalar, O: Operator<T>>(value: T, warps: Shared<T>) -> T {
     let (t, all) = (thread::thread_idx_x(), O::combine_warp(value));
     if lane_id() == 0 {
@@ -55,7 +55,7 @@ struct Running<T: Scalar, O: Operator<T>> {
 
 impl<T: Scalar, O: Operator<T>> Running<T, O> {
     /// Identities: nothing is combined yet.
-    #[inline(always)]
+    #[simt::device]
     fn new() -> Self {
         let mut values = T::Pack::default();
         values.as_mut().fill(O::IDENTITY);
@@ -63,13 +63,13 @@ impl<T: Scalar, O: Operator<T>> Running<T, O> {
     }
 
     /// A pack of identities, which [`Running::take`] takes in without a change.
-    #[inline(always)]
+    #[simt::device]
     fn nothing(&self) -> T::Pack {
         Self::new().values
     }
 
     /// Takes in a load of 16 bytes.
-    #[inline(always)]
+    #[simt::device]
     fn take(&mut self, pack: T::Pack) {
         unroll::<4>(|e| {
             if e < T::PACK as usize {
@@ -80,7 +80,7 @@ impl<T: Scalar, O: Operator<T>> Running<T, O> {
     }
 
     /// Combines all running values, and one more element if there is one.
-    #[inline(always)]
+    #[simt::device]
     fn finish(self, more: Option<T>) -> T {
         let all = more.unwrap_or(O::IDENTITY);
         self.values.as_ref().iter().fold(all, |all, &value| O::combine(all, value))

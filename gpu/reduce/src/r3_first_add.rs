@@ -59,7 +59,7 @@ pub fn reduce_first_add<T: Scalar, O: Operator<T>>(input: Global<T>, output: Glo
 }
 
 /// Combines the thread's two elements of those from `start` on.
-#[inline(always)]
+#[simt::device]
 pub(super) fn load_two<T: Scalar, O: Operator<T>>(input: Global<T>, start: u32, t: u32) -> T {
     let left = input.len() - start;
     let first = if t < left { input.get(start + t) } else { O::IDENTITY };

@@ -67,7 +67,7 @@ pub fn reduce_unrolled_warp<T: Scalar, O: Operator<T>>(input: Global<T>, output:
 }
 
 /// Combines the first 32 values; lane 0 of the first warp gets the result.
-#[inline(always)]
+#[simt::device]
 fn finish_in_warp<T: Scalar, O: Operator<T>>(values: Shared<T>, t: u32) -> T {
     let mut mine = values.get(t);
     unroll::<5>(|level| {

@@ -63,7 +63,7 @@ pub fn reduce_shuffle<T: Scalar, O: Operator<T>>(input: Global<T>, output: Globa
 }
 
 /// Combines the values of all lanes; lane 0 gets the result. All lanes call it.
-#[inline(always)]
+#[simt::device]
 fn combine_lanes<T: Scalar, O: Operator<T>>(value: T) -> T {
     let mut all = value;
     // Lanes without a partner get their own value back; their results are not used.

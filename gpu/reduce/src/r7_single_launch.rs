@@ -105,7 +105,7 @@ pub fn reduce_single_launch<T: Scalar, O: Operator<T>>(
 }
 
 /// Combines the thread's share of the input.
-#[inline(always)]
+#[simt::device]
 fn combine_input<T: Scalar, O: Operator<T>>(input: Global<T>) -> T {
     let input = Aligned::new(input);
     let (packs, stride) = (input.packs(), thread::grid_threads_1d());
@@ -125,7 +125,7 @@ fn combine_input<T: Scalar, O: Operator<T>>(input: Global<T>) -> T {
 }
 
 /// Hands in the block's value; returns whether all other blocks of the grid have handed in theirs.
-#[inline(always)]
+#[simt::device]
 fn is_last<T: Scalar>(values: Global<T>, block: u32, value: T, ticket: Global<u32>) -> bool {
     values.set(block, value);
     // Release: a block that sees this ticket taken also sees the value. Acquire: the last block sees all values.
@@ -133,7 +133,7 @@ fn is_last<T: Scalar>(values: Global<T>, block: u32, value: T, ticket: Global<u3
 }
 
 /// Combines the thread's share of the blocks' values.
-#[inline(always)]
+#[simt::device]
 fn combine_values<T: Scalar, O: Operator<T>>(values: Global<T>) -> T {
     let (mut all, mut i) = (O::IDENTITY, thread::thread_idx_x());
     while i < values.len() {

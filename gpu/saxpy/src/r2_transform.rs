@@ -34,7 +34,7 @@ pub struct Saxpy {
 impl Functor<(f32, f32)> for Saxpy {
     type Out = f32;
 
-    #[inline(always)]
+    #[simt::device]
     fn call(&self, (x, y): (f32, f32)) -> f32 {
         fma(self.a, x, y)
     }

@@ -24,13 +24,13 @@ use rungs_common::operator::Operator;
 use simt::{Global, Scalar, Shared};
 
 /// Element `i` of `data`; past the end the operator's identity, which changes no result.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn get_or_identity<T: Scalar, O: Operator<T>>(data: Global<T>, i: u32) -> T {
     if i < data.len() { data.get(i) } else { O::IDENTITY }
 }
 
 /// Writes element `i` of `data`; does nothing past the end.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn set_within<T: Scalar>(data: Global<T>, i: u32, value: T) {
     if i < data.len() {
         data.set(i, value);
@@ -38,7 +38,7 @@ pub(crate) fn set_within<T: Scalar>(data: Global<T>, i: u32, value: T) {
 }
 
 /// The sum of the warps before warp `w`, and the sum of all `WARPS` warps, each of which has stored its own.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn add_warps<T: Scalar, O: Operator<T>, const WARPS: usize>(warp_sums: Shared<T>, w: u32) -> (T, T) {
     let (mut before, mut total) = (O::IDENTITY, O::IDENTITY);
     simt::unroll::<WARPS>(|i| {

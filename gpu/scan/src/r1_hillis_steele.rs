@@ -61,7 +61,7 @@ pub fn scan_hillis_steele<T: Scalar, O: Operator<T>>(input: Global<T>, output: G
 }
 
 /// The sum of the thread before; `first` for thread 0. Contains a barrier: all threads of the block call it.
-#[inline(always)]
+#[simt::device]
 fn shift<T: Scalar>(t: u32, sum: T, first: T) -> T {
     // The generation that the last step did not read.
     let generation = SUMS::view().cast::<T>().slice((STEPS as u32 & 1) * BLOCK, BLOCK);

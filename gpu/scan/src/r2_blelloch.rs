@@ -72,14 +72,14 @@ pub fn scan_blelloch<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global
 }
 
 /// The places of the children of node `t` of a level; the right child's is the node's own.
-#[inline(always)]
+#[simt::device]
 fn children(t: u32, level: u32) -> (u32, u32) {
     let width = 2 << level;
     (width * t + width / 2 - 1, width * t + width - 1)
 }
 
 /// Up one level: each node becomes the sum of its children.
-#[inline(always)]
+#[simt::device]
 fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     if t < BLOCK >> level {
         let (left, right) = children(t, level);
@@ -89,7 +89,7 @@ fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
 
 /// Down one level: the left child gets the sum before the node, the right child that sum combined with the left
 /// child's.
-#[inline(always)]
+#[simt::device]
 fn down<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     if t < BLOCK >> level {
         let (left, right) = children(t, level);

@@ -54,7 +54,7 @@ pub fn scan_blelloch_padded<T: Scalar, O: Operator<T>>(input: Global<T>, output:
 /// call it.
 ///
 /// Returns the sum of all elements in thread 0, the identity in the others.
-#[inline(always)]
+#[simt::device]
 pub(super) fn scan_block<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) -> T {
     let (t, tree) = (thread::thread_idx_x(), TREE::view().cast::<T>());
     let (low, high) = (get_or_identity::<T, O>(input, t), get_or_identity::<T, O>(input, t + BLOCK));
@@ -90,14 +90,14 @@ const fn place(i: u32) -> u32 {
 }
 
 /// The places of the children of node `t` of a level; the right child's is the node's own.
-#[inline(always)]
+#[simt::device]
 fn children(t: u32, level: u32) -> (u32, u32) {
     let width = 2 << level;
     (place(width * t + width / 2 - 1), place(width * t + width - 1))
 }
 
 /// Up one level: each node becomes the sum of its children.
-#[inline(always)]
+#[simt::device]
 fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     if t < BLOCK >> level {
         let (left, right) = children(t, level);
@@ -107,7 +107,7 @@ fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
 
 /// Down one level: the left child gets the sum before the node, the right child that sum combined with the left
 /// child's.
-#[inline(always)]
+#[simt::device]
 fn down<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     if t < BLOCK >> level {
         let (left, right) = children(t, level);

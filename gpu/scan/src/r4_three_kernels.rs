@@ -78,7 +78,7 @@ pub fn scan_three_kernels_add<T: Scalar, O: Operator<T>>(output: Global<T>, sums
 }
 
 /// First element and length of a block's tile; the last tile may be short.
-#[inline(always)]
+#[simt::device]
 fn tile_of(block: u32, n: u32) -> (u32, u32) {
     let start = block * TILE;
     (start, (n - start).min(TILE))

@@ -147,7 +147,7 @@ pub fn scan_look_back<T: Scalar, O: Operator<T>>(
 }
 
 /// Loads the tile into shared memory in stripes; `WHOLE`: all of it is inside the input.
-#[inline(always)]
+#[simt::device]
 fn load<T: Scalar, O: Operator<T>, const WHOLE: bool>(elements: Shared<T>, input: Global<T>, t: u32) {
     let mut items = [O::IDENTITY; ITEMS];
     simt::unroll::<ITEMS>(|i| {
@@ -159,7 +159,7 @@ fn load<T: Scalar, O: Operator<T>, const WHOLE: bool>(elements: Shared<T>, input
 }
 
 /// Stores the tile from shared memory in stripes.
-#[inline(always)]
+#[simt::device]
 fn store<T: Scalar, const WHOLE: bool>(output: Global<T>, elements: Shared<T>, t: u32) {
     simt::unroll::<ITEMS>(|i| {
         let at = i as u32 * BLOCK + t;
@@ -169,7 +169,7 @@ fn store<T: Scalar, const WHOLE: bool>(output: Global<T>, elements: Shared<T>, t
 
 /// The sum of all tiles before tile `number`, found by one warp, which publishes the tile's own sum and then its
 /// prefix.
-#[inline(always)]
+#[simt::device]
 fn look_back<T: Scalar, O: Operator<T>>(states: Global<u64>, number: u32, total: T) -> T {
     let (lane, mut before, mut end) = (warp::lane_id(), O::IDENTITY, number);
     if lane == 0 && number > 0 {
@@ -196,7 +196,7 @@ fn look_back<T: Scalar, O: Operator<T>>(states: Global<u64>, number: u32, total:
 }
 
 /// The state of a tile; waits until there is one.
-#[inline(always)]
+#[simt::device]
 fn wait<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {
     loop {
         let state = look(states, tile);

@@ -20,14 +20,14 @@ use simt::warp::{self, WARP};
 use simt::{Global, Scalar};
 
 /// Item `i`, if it is there and less than the pivot.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn below<T: Scalar>(input: Global<T>, i: u32, pivot: T) -> Option<T> {
     if i < input.len() { Some(input.get(i)).filter(|item| *item < pivot) } else { None }
 }
 
 /// The items of thread `t` of its block's tile, which has `full` items unless it is the last: one of each row of 32 of
 /// its warp's piece. Past the end they are the pivot, which is not less than itself.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn items<T: Scalar, const N: usize>(tile: Global<T>, t: u32, full: u32, pivot: T) -> [T; N] {
     let (first, mut items) = (t / WARP * WARP * N as u32 + warp::lane_id(), [pivot; N]);
     let at = |i: usize| first + i as u32 * WARP;
@@ -45,7 +45,7 @@ pub(crate) fn items<T: Scalar, const N: usize>(tile: Global<T>, t: u32, full: u3
 }
 
 /// The lanes of `mask` below the calling lane: how many.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn lanes_before(mask: u32, lane: u32) -> u32 {
     (mask & ((1 << lane) - 1)).count_ones()
 }

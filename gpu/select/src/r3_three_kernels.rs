@@ -140,14 +140,14 @@ pub fn select_three_kernels_scatter<T: Scalar + Argument>(
 }
 
 /// The thread's items of the block's tile.
-#[inline(always)]
+#[simt::device]
 fn tile<T: Scalar>(input: Global<T>, t: u32, pivot: T) -> [T; ITEMS] {
     let start = thread::block_idx_x() * TILE;
     items(input.slice(start, (input.len() - start).min(TILE)), t, TILE, pivot)
 }
 
 /// How many items of the warp are selected.
-#[inline(always)]
+#[simt::device]
 fn count_warp<T: Scalar>(items: &[T; ITEMS], pivot: T) -> u32 {
     let mut sum = 0;
     simt::unroll::<ITEMS>(|i| sum += (items[i] < pivot) as u32);
@@ -155,7 +155,7 @@ fn count_warp<T: Scalar>(items: &[T; ITEMS], pivot: T) -> u32 {
 }
 
 /// The sum of the warps before warp `w`, and the sum of all.
-#[inline(always)]
+#[simt::device]
 fn add_warps<const N: usize>(warps: Shared<u32>, w: u32) -> (u32, u32) {
     let (mut before, mut total) = (0, 0);
     simt::unroll::<N>(|i| {

@@ -140,7 +140,7 @@ pub fn select_look_back<T: Scalar + Argument>(
 
 /// The selected items of all tiles before tile `number`, found by one warp, which publishes the tile's own count and
 /// then its prefix.
-#[inline(always)]
+#[simt::device]
 fn look_back(states: Global<u64>, number: u32, total: u32) -> u32 {
     let (lane, mut before, mut end) = (warp::lane_id(), 0, number);
     if lane == 0 && number > 0 {
@@ -165,7 +165,7 @@ fn look_back(states: Global<u64>, number: u32, total: u32) -> u32 {
 }
 
 /// The state of a tile; waits until there is one.
-#[inline(always)]
+#[simt::device]
 fn wait(states: Global<u64>, tile: u32) -> (u32, u32) {
     loop {
         let state = look(states, tile);

@@ -48,7 +48,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// Whether a word has the same digits above digit `number`.
-    #[inline(always)]
+    #[simt::device]
     pub fn agrees(self, word: u32, number: u32) -> bool {
         // In two steps: a shift by 32 bits would be none.
         (word ^ self.word) >> 1 >> (31 - number * BITS) == 0
@@ -56,7 +56,7 @@ impl Known {
 
     /// What is known with digit `number` besides, for the thread to whose digit the rank belongs. Thread t < 256 has
     /// the count of digit 255 - t; all threads of the block make the call.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn narrow(self, number: u32, count: u32) -> Option<Self> {
         let above = block_scan_exclusive(count, SUMS::view());
@@ -74,14 +74,14 @@ const fn shift(number: u32) -> u32 {
 }
 
 /// Digit `number` of a word.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn digit(word: u32, number: u32) -> u32 {
     word >> shift(number) & (BINS - 1)
 }
 
 /// Calls `f` with the places from 0 to `len` that are this thread's: neighbouring threads have neighbouring ones, in
 /// steps of the grid. All lanes of a warp make as many calls; past the end there is no place.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn each(len: u32, mut f: impl FnMut(Option<u32>)) {
     let (t, mut first) = (thread::thread_idx_x(), thread::block_idx_x() * thread::block_dim_x());
     while first < len {
@@ -92,7 +92,7 @@ pub(crate) fn each(len: u32, mut f: impl FnMut(Option<u32>)) {
 
 /// Writes the values of the lanes that have one to the next places of `list`, whose number is in `used`: one atomic for
 /// the warp, all of whose lanes make the call. Values for which there is no room are only counted.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub(crate) fn append(used: Global<u32>, list: Global<u32>, value: Option<u32>) {
     let (lane, lanes) = (warp::lane_id(), warp::ballot(FULL, value.is_some()));
@@ -113,7 +113,7 @@ pub(crate) fn append(used: Global<u32>, list: Global<u32>, value: Option<u32>) {
 }
 
 /// Adds the counts of a block, a thread's each, to those of the grid.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub(crate) fn add_counts(block: Shared<u32>, grid: Global<u32>) {
     let t = thread::thread_idx_x();

@@ -103,7 +103,7 @@ pub fn top_k_filter_pass(
 }
 
 /// Whether a word is above the known digits.
-#[inline(always)]
+#[simt::device]
 fn above(word: u32, known: Known, number: u32) -> bool {
     word > known.word && (number == DIGITS || !known.agrees(word, number))
 }

@@ -124,7 +124,7 @@ pub fn top_k_one_read_select(
 
 /// The key of a rank among `len` words, by radix select; the rank that is returned is that among its equals. The grid
 /// is one block, which makes the call.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn select(len: u32, rank: u32, word: impl Fn(u32) -> u32) -> Known {
     let (t, mut known) = (thread::thread_idx_x(), Known { word: 0, rank });
@@ -156,7 +156,7 @@ fn select(len: u32, rank: u32, word: impl Fn(u32) -> u32) -> Known {
 }
 
 /// A bijection of words without visible pattern: the last steps of MurmurHash3.
-#[inline(always)]
+#[simt::device]
 fn scramble(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);

@@ -16,7 +16,7 @@
 //! impl Operator<u32> for LastSet {
 //!     const IDENTITY: u32 = 0;
 //!
-//!     #[inline(always)]
+//!     #[simt::device]
 //!     fn combine(a: u32, b: u32) -> u32 {
 //!         if b != 0 { b } else { a }
 //!     }

@@ -1,4 +1,5 @@
 //! `#[kernel]`: one function, an entry of the PTX and a type on the host. `#[argument]`: a struct that a kernel takes.
+//! `#[device]`: a function that kernels call.
 
 mod argument;
 
@@ -47,6 +48,23 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn argument(attribute: TokenStream, item: TokenStream) -> TokenStream {
     parse_macro_input!(attribute as syn::parse::Nothing);
     argument::expand(parse_macro_input!(item)).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+/// Makes a function part of each kernel that calls it.
+///
+/// On a GPU it is always inlined: a call would move arrays from registers to memory, and hide from the compiler which
+/// threads meet. On the host, where kernels run on the simulator, the compiler decides: to inline all of them takes
+/// twice as long to compile, and kernels run no faster.
+#[proc_macro_attribute]
+pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    parse_macro_input!(attribute as syn::parse::Nothing);
+    let function = Tokens::from(item);
+    quote! {
+        #[cfg_attr(target_os = "cuda", inline(always))]
+        #[cfg_attr(not(target_os = "cuda"), inline)]
+        #function
+    }
+    .into()
 }
 
 /// The options in the attribute's parentheses.
@@ -185,7 +203,7 @@ fn expand(mut options: Options, f: ItemFn) -> syn::Result<Tokens> {
         return Err(syn::Error::new_spanned(ty, "a kernel's tensor maps are its first parameters"));
     }
     let body = body(&options, &f, &params);
-    let (device, host) = (device(&options, &f, &params, &generics), host(&options, &f, &params, &generics));
+    let (device, host) = (on_device(&options, &f, &params, &generics), on_host(&options, &f, &params, &generics));
     Ok(quote!(#body #device #host))
 }
 
@@ -221,7 +239,7 @@ fn body(options: &Options, f: &ItemFn, params: &[(Ident, Type)]) -> Tokens {
 }
 
 /// The PTX side: for each instance an entry, which rebuilds the views and calls the body.
-fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
+fn on_device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
     let (vis, attrs, body, guard) = (&f.vis, &f.attrs, body_name(f), options.guard());
     let entries = options.entries(f).into_iter().map(|(entry, concrete)| {
         let (mut flat, mut rebuilt) = (vec![], vec![]);
@@ -347,7 +365,7 @@ fn rust_cuda_entry(
 }
 
 /// The host side: a type that implements `simt::Kernel`, once for each instance.
-fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
+fn on_host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
     let (name, vis, attrs, body) = (&f.sig.ident, &f.vis, &f.attrs, body_name(f));
     let (names, types): (Vec<_>, Vec<_>) = params.iter().cloned().unzip();
     let handle = if generics.is_empty() {

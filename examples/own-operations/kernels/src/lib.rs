@@ -19,7 +19,7 @@ pub struct Scale {
 impl Functor<f32> for Scale {
     type Out = f32;
 
-    #[inline(always)]
+    #[simt::device]
     fn call(&self, x: f32) -> f32 {
         self.factor * x
     }
@@ -40,7 +40,7 @@ pub struct Nearest {
 }
 
 impl Order<f32> for Nearest {
-    #[inline(always)]
+    #[simt::device]
     fn before(&self, a: f32, b: f32) -> bool {
         (a - self.to).abs() < (b - self.to).abs()
     }
@@ -56,7 +56,7 @@ pub struct LastSet;
 impl Operator<u32> for LastSet {
     const IDENTITY: u32 = 0;
 
-    #[inline(always)]
+    #[simt::device]
     fn combine(a: u32, b: u32) -> u32 {
         if b != 0 { b } else { a }
     }

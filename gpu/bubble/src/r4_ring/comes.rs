@@ -18,13 +18,13 @@ pub(super) struct Place {
 }
 
 impl Place {
-    #[inline(always)]
+    #[simt::device]
     pub fn new(warp: u32) -> Self {
         Self { step: 0, batch: 0, bundle: warp }
     }
 
     /// To the next batch, of the next bundle after the last.
-    #[inline(always)]
+    #[simt::device]
     pub fn next(&mut self, warps: u32) {
         self.batch += 1;
         if self.batch == BATCHES {
@@ -51,7 +51,7 @@ pub(super) struct Comes<T> {
 }
 
 impl<T: Key> Comes<T> {
-    #[inline(always)]
+    #[simt::device]
     pub fn new(keys: Global<T>, links: Global<u64>, stage: Shared<T>, number: u32, warps: u32) -> Self {
         let first = number * WARP_KEYS + BUNDLE;
         let (movers, tags, place) = ([T::default(); 2], [NOTHING; 2], Place::new(number));
@@ -59,7 +59,7 @@ impl<T: Key> Comes<T> {
     }
 
     /// Issues the loads of the next batch.
-    #[inline(always)]
+    #[simt::device]
     pub fn fetch(&mut self) {
         let at = self.place.batch * BATCH + warp::lane_id();
         self.tag = NOTHING;
@@ -75,14 +75,14 @@ impl<T: Key> Comes<T> {
         self.place.next(self.warps);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn look(&mut self) {
         (self.tags[0], self.movers[0]) = look(self.links, self.slot);
         (self.tags[1], self.movers[1]) = look(self.links, self.slot + WARP);
     }
 
     /// Stores batch `number`, fetched a batch ago, and fetches the next; waits if it was not there yet.
-    #[inline(always)]
+    #[simt::device]
     pub fn stage(&mut self, number: u32) {
         if self.tag != NOTHING {
             let mut polls = 0;

@@ -166,7 +166,7 @@ pub fn bubble_ring<T: Key>(keys: Global<T>, links: Global<u64>) {
 }
 
 /// A token of the batches that come.
-#[inline(always)]
+#[simt::device]
 fn token<T: Key>(stage: Shared<T>, turn: u32) -> [T; MOVERS] {
     let mut movers = [T::default(); MOVERS];
     let first = turn % (2 * BATCH_TOKENS) * (MOVERS as u32 / T::PACK);
@@ -194,7 +194,7 @@ impl<T: Key> Lane<T> {
     /// The lane's movers meet its cells, from the last to the first, and go on to the lane below; the last lane takes a
     /// token from the stage, the first lane puts one there. `TURNING`: some of them turn round, in the step that began
     /// with the turn `turning`.
-    #[inline(always)]
+    #[simt::device]
     fn turn<const TURNING: bool>(&mut self, stage: Shared<T>, turn: u32, turning: u32) {
         let comes = token(stage, turn + 1);
         // Of 32 tokens between a token that comes and the one that leaves, both have the same place in their stages.

@@ -330,24 +330,24 @@ pub fn exchange_fill<W: Word>(words: Global<W>, starts: Global<u32>, order: u32,
 }
 
 impl Counted for u32 {
-    #[inline(always)]
+    #[simt::device]
     fn offset(self, first: Self) -> u32 {
         self.wrapping_sub(first)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn slot(self, multiplier: Self) -> u32 {
         self.wrapping_mul(multiplier) >> (u32::BITS - SLOT_BITS)
     }
 }
 
 impl Counted for u64 {
-    #[inline(always)]
+    #[simt::device]
     fn offset(self, first: Self) -> u32 {
         self.wrapping_sub(first).min(WINDOW as u64) as u32
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn slot(self, multiplier: Self) -> u32 {
         (self.wrapping_mul(multiplier) >> (u64::BITS - SLOT_BITS)) as u32
     }

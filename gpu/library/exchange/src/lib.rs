@@ -98,7 +98,7 @@ pub fn exchange_pull(
 }
 
 /// Copies this block's part of a piece.
-#[inline(always)]
+#[simt::device]
 fn copy_part(from: Global<u32>, to: Global<u32>) {
     let (block, blocks, thread) = (thread::block_idx_x(), thread::grid_dim_x(), thread::thread_idx_x());
     let past = from.as_ptr() as usize as u32 / 4 % PACK;

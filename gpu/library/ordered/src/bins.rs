@@ -42,7 +42,7 @@ pub fn grid(n: u32, multiprocessors: u32) -> u32 {
 }
 
 /// Copies of `counters` counters.
-#[inline(always)]
+#[simt::device]
 fn copies(counters: u32) -> u32 {
     (WORDS / counters).clamp(1, COPIES)
 }
@@ -64,7 +64,7 @@ struct Special<W> {
 }
 
 impl<W: Word> Special<W> {
-    #[inline(always)]
+    #[simt::device]
     fn of(order: u32) -> Self {
         let sign = 1 << (8 * size_of::<W>() - 1);
         let infinity = if size_of::<W>() == 4 { 0x7f80_0000 } else { 0x7ff0 << 48 };
@@ -81,13 +81,13 @@ impl<W: Word> Special<W> {
     }
 
     /// The key's word, with one zero.
-    #[inline(always)]
+    #[simt::device]
     fn word(self, key: W) -> W {
         let word = key.encode(self.order);
         if word == self.negative_zero { self.zero } else { word }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn is_nan(self, word: W) -> bool {
         word < self.lowest || word > self.highest
     }
@@ -183,7 +183,7 @@ pub trait Divides: Scalar {
 macro_rules! divide {
     ($($t:ty)*) => {$(
         impl Divides for $t {
-            #[inline(always)]
+            #[simt::device]
             fn edge(low: Self, high: Self, i: u32, parts: u32) -> Self {
                 let (width, i, parts) = (high.wrapping_sub(low) as u64, i as u64, parts as u64);
                 // The product of the whole width might need more than 64 bits.
@@ -197,7 +197,7 @@ divide!(u32 u64);
 macro_rules! divide_floats {
     ($($t:ty)*) => {$(
         impl Divides for $t {
-            #[inline(always)]
+            #[simt::device]
             fn edge(low: Self, high: Self, i: u32, parts: u32) -> Self {
                 let (low, end) = (low as f64, high as f64);
                 let edge = low + (end - low) * (i as f64 / parts as f64);

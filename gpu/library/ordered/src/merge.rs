@@ -37,7 +37,7 @@ pub const fn shared_bytes<W>(pairs: bool) -> u32 {
 }
 
 /// How many of the first `d` merged keys come from `a`, which has `in_a` keys.
-#[inline(always)]
+#[simt::device]
 fn split<W: Word>(d: u32, in_a: u32, in_b: u32, a: impl Fn(u32) -> W, b: impl Fn(u32) -> W) -> u32 {
     let (mut low, mut high) = (d.saturating_sub(in_b), d.min(in_a));
     while low < high {
@@ -100,7 +100,7 @@ pub fn merge_pairs<W: Word, V: Scalar>(
 }
 
 /// The slots that the keys of a merged tile came from, behind the keys in shared memory.
-#[inline(always)]
+#[simt::device]
 fn slots<W: Scalar>() -> Shared<u32> {
     Shared::dynamic(TILE * size_of::<W>() as u32, TILE)
 }
@@ -117,7 +117,7 @@ struct Part {
 
 impl Part {
     /// The place in `b` of a slot of the tile that is not one of `a`'s.
-    #[inline(always)]
+    #[simt::device]
     fn in_b(&self, slot: u32) -> u32 {
         self.first - self.first_a + (slot - self.of_a)
     }
@@ -125,7 +125,7 @@ impl Part {
 
 /// Merges the block's tile. With `SLOTS`, the slots that the keys came from are in shared memory then, and all threads
 /// see them.
-#[inline(always)]
+#[simt::device]
 fn merge_tile<W: Word, const SLOTS: bool>(
     a: Global<W>,
     b: Global<W>,

@@ -61,12 +61,12 @@ pub trait Counts: Scalar {
 macro_rules! integers {
     ($($t:ty)*) => {$(
         impl Counts for $t {
-            #[inline(always)]
+            #[simt::device]
             fn plus(self, step: Self, i: u32) -> Self {
                 self.wrapping_add(step.wrapping_mul(i as $t))
             }
 
-            #[inline(always)]
+            #[simt::device]
             fn minus(self, other: Self) -> Self {
                 self.wrapping_sub(other)
             }
@@ -78,12 +78,12 @@ integers!(u32 u64);
 macro_rules! floats {
     ($($t:ty)*) => {$(
         impl Counts for $t {
-            #[inline(always)]
+            #[simt::device]
             fn plus(self, step: Self, i: u32) -> Self {
                 self + step * i as $t
             }
 
-            #[inline(always)]
+            #[simt::device]
             fn minus(self, other: Self) -> Self {
                 self - other
             }

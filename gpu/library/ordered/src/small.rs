@@ -16,7 +16,7 @@ struct Widen;
 impl<W: Scalar> Functor<W> for Widen {
     type Out = u32;
 
-    #[inline(always)]
+    #[simt::device]
     fn call(&self, key: W) -> u32 {
         (key.to_bits_64() as u32) << (32 - 8 * size_of::<W>())
     }
@@ -29,7 +29,7 @@ struct Narrow<W>(core::marker::PhantomData<W>);
 impl<W: Scalar> Functor<u32> for Narrow<W> {
     type Out = W;
 
-    #[inline(always)]
+    #[simt::device]
     fn call(&self, word: u32) -> W {
         W::from_bits_64((word >> (32 - 8 * size_of::<W>())) as u64)
     }

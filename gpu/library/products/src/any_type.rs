@@ -35,7 +35,7 @@ pub fn product_any_type<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape
 }
 
 /// The sum of the products of the `k` elements of a row and of a column.
-#[inline(always)]
+#[simt::device]
 fn dot<T: Real>(a: Matrix<T>, row: u32, b: Matrix<T>, column: u32, k: u32) -> T {
     if k == 0 {
         return T::ZERO;

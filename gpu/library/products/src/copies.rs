@@ -5,7 +5,7 @@ use simt::{Shared, async_copy, unroll};
 
 /// Starts to copy a rectangle of a matrix, each side given by the first row or column and how many; `at` gives the
 /// place of a row's pack. A thread is given by its number, and how many there are.
-#[inline(always)]
+#[simt::device]
 pub(super) fn copy_rectangle<T: Element>(
     from: Matrix<T>,
     (row, rows): (u32, u32),
@@ -45,7 +45,7 @@ pub(super) fn copy_rectangle<T: Element>(
 }
 
 /// [`copy_rectangle`] element by element; `at` gives the place of an element.
-#[inline(always)]
+#[simt::device]
 fn copy_elements<T: Element>(
     from: Matrix<T>,
     (row, rows): (u32, u32),

@@ -33,7 +33,7 @@ macro_rules! elements {
 
             const ZERO: Self = $zero;
 
-            #[inline(always)]
+            #[simt::device]
             fn set(c: Output<Self>, row: u32, column: u32, sum: $sum) {
                 c.set(row, column, sum);
             }
@@ -52,7 +52,7 @@ macro_rules! reals {
         impl Real for $t {
             const ONE: Self = 1.0;
 
-            #[inline(always)]
+            #[simt::device]
             fn fma(self, b: Self, c: Self) -> Self {
                 $fma(self, b, c)
             }

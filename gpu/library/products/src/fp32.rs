@@ -79,7 +79,7 @@ pub fn product_fp32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape
 
 /// Starts to copy the tiles from k = `t` on to a stage. Elements outside the matrices become zero; past the last tile
 /// all of them do.
-#[inline(always)]
+#[simt::device]
 fn copy(task: Task, stage: u32, t: u32, thread: u32, packs: bool) {
     let tile_a = TILES_A::view().slice(stage * SIZE_A, SIZE_A);
     let tile_b = TILES_B::view().slice(stage * SIZE_B, SIZE_B);
@@ -102,14 +102,14 @@ fn copy(task: Task, stage: u32, t: u32, thread: u32, packs: bool) {
 }
 
 /// Starts to copy one element.
-#[inline(always)]
+#[simt::device]
 fn copy_one(from: Matrix, row: u32, column: u32, to: Shared<f32>, i: u32) {
     let inside = row < from.rows && column < from.columns;
     async_copy::element(to, i, from.data, from.place(row, column), inside);
 }
 
 /// The first row and column of a thread in the block's tile.
-#[inline(always)]
+#[simt::device]
 fn place(thread: u32) -> (u32, u32) {
     let (lane, number) = (warp::lane_id(), thread / 32);
     let (row, column) = (number / (TILE / WARP_TILE.1) * WARP_TILE.0, number % (TILE / WARP_TILE.1) * WARP_TILE.1);
@@ -117,7 +117,7 @@ fn place(thread: u32) -> (u32, u32) {
 }
 
 /// Adds the products of the tiles, which begin with the thread's first row of A and its first column of B.
-#[inline(always)]
+#[simt::device]
 fn multiply(tile_a: Shared<f32>, tile_b: Shared<f32>, sums: &mut Sums) {
     unroll::<{ DEPTH as usize }>(|e| {
         let a = two_fours(tile_a, e as u32 * STRIDE_A, WARP_TILE.0 / 2);
@@ -127,14 +127,14 @@ fn multiply(tile_a: Shared<f32>, tile_b: Shared<f32>, sums: &mut Sums) {
 }
 
 /// The four elements at `from`, and the four that lie `apart` after them.
-#[inline(always)]
+#[simt::device]
 fn two_fours(tile: Shared<f32>, from: u32, apart: u32) -> [f32; SIDE] {
     let ([a, b, c, d], [e, f, g, h]) = (tile.get_pack(from / 4), tile.get_pack((from + apart) / 4));
     [a, b, c, d, e, f, g, h]
 }
 
 /// Writes the thread's elements of C.
-#[inline(always)]
+#[simt::device]
 fn store(task: Task, row: u32, column: u32, sums: &Sums) {
     let (packs, column) = (task.c.matrix.has_packs(), task.column + column);
     unroll::<SIDE>(|i| {

@@ -68,7 +68,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     const PACKS_B: u32 = COLUMNS / 2;
 
     /// C = alpha·A·B + beta·C, a tile of C per block.
-    #[inline(always)]
+    #[simt::device]
     fn product(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
         let task = shape.task_in_groups(ROWS, COLUMNS, a, b, c);
         let packs = (task.a.has_pairs(), task.b.has_pairs());
@@ -95,7 +95,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// The tiles of A and B in a stage.
-    #[inline(always)]
+    #[simt::device]
     fn tiles(stage: u32) -> (Shared<f64>, Shared<f64>) {
         let first = stage * Self::STAGE_BYTES;
         (Shared::dynamic(first, Self::SIZE_A), Shared::dynamic(first + Self::SIZE_A * 8, Self::SIZE_B))
@@ -103,14 +103,14 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 
     /// Where in the tile of B pack `pack` of row `k` is. The eight lanes that load together read two packs each from
     /// every second of eight rows, and find them in different banks.
-    #[inline(always)]
+    #[simt::device]
     fn place_b(k: u32, pack: u32) -> u32 {
         k * Self::PACKS_B + (pack ^ (k & 6))
     }
 
     /// Starts to copy the tiles of a K step to their stage, and closes the group of these copies; the group is
     /// empty after the last step.
-    #[inline(always)]
+    #[simt::device]
     fn copy(task: Task<f64>, step: u32, steps: u32, packs: (bool, bool)) {
         if step < steps {
             let ((tile_a, tile_b), t) = (Self::tiles(step % STAGES), step * DEPTH);
@@ -122,7 +122,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// First row and column of the warp's tile within the block's; then g = lane / 4 and t = lane % 4.
-    #[inline(always)]
+    #[simt::device]
     fn place_of_lane() -> (u32, u32, u32, u32) {
         let (number, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
         let (row, column) = (number / Self::ACROSS * 8 * DOWN as u32, number % Self::ACROSS * 16 * ALONG as u32);
@@ -130,7 +130,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// The fragments with which a stage begins: the first of A, and all of B.
-    #[inline(always)]
+    #[simt::device]
     fn load(stage: u32) -> (FragmentB64, [FragmentA64; ALONG]) {
         let ((tile_a, tile_b), (row, column, g, t)) = (Self::tiles(stage), Self::place_of_lane());
         let mut of_b = [[0.0; 8]; ALONG];
@@ -140,7 +140,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 
     /// Adds the products of a stage to the lane's sums. Each fragment is loaded while the previous MMAs run. So are the
     /// first fragments of the next stage, so the tensor cores need not wait at the barrier.
-    #[inline(always)]
+    #[simt::device]
     fn multiply(
         stage: u32,
         next: u32,
@@ -164,7 +164,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 
     /// The lane's part of a fragment of Bᵀ. Its rows g and g + 8 are neighboring columns of the tile, which are one
     /// load; its columns t, t + 4, t + 8, t + 12 are rows 2t, 2t + 1, 8 + 2t and 9 + 2t of the tile.
-    #[inline(always)]
+    #[simt::device]
     fn load_b(tile: Shared<f64>, t: u32, pack: u32) -> FragmentA64 {
         let at = |k: u32| tile.get_pack(Self::place_b(2 * t + k, pack));
         let ([a, b], [c, d], [e, f], [g, h]) = (at(0), at(1), at(8), at(9));
@@ -173,7 +173,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 
     /// Writes the lane's elements of C. A fragment's columns 2t and 2t + 1 are rows of C, its rows g and g + 8
     /// neighboring columns.
-    #[inline(always)]
+    #[simt::device]
     fn store(task: Task<f64>, sums: &Sums<DOWN, ALONG>) {
         let ((down, across, g, t), pairs) = (Self::place_of_lane(), task.c.matrix.has_pairs());
         unroll::<DOWN>(|i| {
@@ -189,13 +189,13 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 
 /// Where in the tile of A pack `pack` of a row is. The eight lanes that load together read four packs each of two rows,
 /// and find them in different banks.
-#[inline(always)]
+#[simt::device]
 fn place_a(row: u32, pack: u32) -> u32 {
     row * PACKS_A + (pack ^ (row % 2 * 4))
 }
 
 /// The lane's part of a fragment of Aᵀ, of one row of the tile, with the order in K of B's.
-#[inline(always)]
+#[simt::device]
 fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
     let ([a, b], [c, d]) = (tile.get_pack(place_a(row, t)), tile.get_pack(place_a(row, 4 + t)));
     [a, b, c, d]
@@ -203,7 +203,7 @@ fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
 
 impl Matrix<f64> {
     /// Whether rows are contiguous and each second element of a row begins two that are one access.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn has_pairs(self) -> bool {
         let aligned = (self.data.as_ptr() as usize).is_multiple_of(16);
         aligned && self.column_step == 1 && self.row_step.is_multiple_of(2)
@@ -213,7 +213,7 @@ impl Matrix<f64> {
 impl Output<f64> {
     /// [`Output::set`] for two elements of a row from (`row`, `column`) on, an even number: by one access if C
     /// `has_pairs` and both are inside.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn set_2(self, row: u32, column: u32, sums: [f64; 2], has_pairs: bool) {
         let c = self.matrix;
         // Behind the last column, two more may be past the end of 32 bits.

@@ -139,7 +139,7 @@ impl<R: Real> Shape<R> {
     }
 
     /// The task of the block, where blocks have tiles of `rows` × `columns`, row after row.
-    #[inline(always)]
+    #[simt::device]
     fn task<T>(&self, rows: u32, columns: u32, a: Global<T>, b: Global<T>, c: Global<T>) -> Task<T>
     where
         T: Element<Sum = R>,
@@ -148,7 +148,7 @@ impl<R: Real> Shape<R> {
     }
 
     /// [`Shape::task`] in the order of [`in_groups`].
-    #[inline(always)]
+    #[simt::device]
     fn task_in_groups<T>(&self, rows: u32, columns: u32, a: Global<T>, b: Global<T>, c: Global<T>) -> Task<T>
     where
         T: Element<Sum = R>,
@@ -157,7 +157,7 @@ impl<R: Real> Shape<R> {
     }
 
     /// The task of the block; `place` gives the row and the column of a tile, from the numbers of tiles down and along.
-    #[inline(always)]
+    #[simt::device]
     fn task_by<T: Element<Sum = R>>(
         &self,
         (rows, columns): (u32, u32),
@@ -174,7 +174,7 @@ impl<R: Real> Shape<R> {
     }
 
     /// The matrices of one product of the batch.
-    #[inline(always)]
+    #[simt::device]
     fn matrices<T: Element<Sum = R>>(
         &self,
         product: u32,
@@ -199,7 +199,7 @@ impl<R: Real> Shape<R> {
 
 /// The row and the column of tile `tile` of `down` × `along`. Blocks walk through eight rows of tiles together, column
 /// by column, so that they share tiles of A and B in L2.
-#[inline(always)]
+#[simt::device]
 fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
     const GROUP: u32 = 8;
     let (group, within) = divide(tile, GROUP * along);
@@ -209,7 +209,7 @@ fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
 
 /// The quotient and the remainder; there is a divisor. A test for that, with its way out of the kernel, would keep
 /// ptxas from giving the warps that claim registers more than the kernel begins with.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn divide(number: u32, by: u32) -> (u32, u32) {
     let by = NonZero::new(by).unwrap_or(NonZero::<u32>::MIN);
     (number / by, number % by)
@@ -217,13 +217,13 @@ pub(crate) fn divide(number: u32, by: u32) -> (u32, u32) {
 
 impl<T: Element> Matrix<T> {
     /// Element (`row`, `column`), zero outside.
-    #[inline(always)]
+    #[simt::device]
     pub fn get(self, row: u32, column: u32) -> T {
         if row < self.rows && column < self.columns { self.data.get(self.place(row, column)) } else { T::ZERO }
     }
 
     /// Where in the view element (`row`, `column`) is.
-    #[inline(always)]
+    #[simt::device]
     fn place(self, row: u32, column: u32) -> u32 {
         // Wrapping, because kernels compute places outside of the matrix too, before they know that they are outside.
         row.wrapping_mul(self.row_step).wrapping_add(column.wrapping_mul(self.column_step))
@@ -232,33 +232,33 @@ impl<T: Element> Matrix<T> {
 
 impl<T: Element> Line<T> {
     /// The first element.
-    #[inline(always)]
+    #[simt::device]
     fn first(self) -> T {
         self.data.get(0)
     }
 
     /// The elements after the first; there is at least one.
-    #[inline(always)]
+    #[simt::device]
     fn rest(self) -> Self {
         Self { data: after(self.data, self.step), ..self }
     }
 }
 
 /// A view without its first `first` elements.
-#[inline(always)]
+#[simt::device]
 fn after<T: Element>(data: Global<T>, first: u32) -> Global<T> {
     data.slice(first, data.len() - first)
 }
 
 impl<T: Element> Matrix<T> {
     /// A row of the matrix, which has columns.
-    #[inline(always)]
+    #[simt::device]
     fn row(self, row: u32) -> Line<T> {
         Line { data: after(self.data, self.place(row, 0)), step: self.column_step }
     }
 
     /// A column of the matrix, which has rows.
-    #[inline(always)]
+    #[simt::device]
     fn column(self, column: u32) -> Line<T> {
         Line { data: after(self.data, self.place(0, column)), step: self.row_step }
     }

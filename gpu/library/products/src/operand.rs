@@ -18,12 +18,12 @@ pub(super) struct Source {
 }
 
 impl Source {
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn new(map: TensorMap<f32>, tiles: Global<f32>, boxes: u32) -> Self {
         Self { map, tiles, boxes: boxes != 0 }
     }
 
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn prefetch(self) {
         if self.boxes {
             self.map.prefetch();
@@ -31,7 +31,7 @@ impl Source {
     }
 
     /// Has `width` rows of A, or columns of B, from `first` on copied to `to`, for one of the `steps` K steps.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn load(
         self,
         to: Shared<f32>,
@@ -63,7 +63,7 @@ shared!(
 );
 
 /// Blocks that copy an operand, one per square.
-#[inline(always)]
+#[simt::device]
 pub(super) const fn blocks(panel: &Panel) -> u32 {
     panel.blocks(SIDE, SIDE)
 }
@@ -78,14 +78,14 @@ struct Part {
 }
 
 /// Where in the square element `k` of a row is.
-#[inline(always)]
+#[simt::device]
 fn place(row: u32, k: u32) -> u32 {
     row * SIDE + ((k / 4) ^ (row / 4)) * 4 + k % 4
 }
 
 impl Part {
     /// An element of the square, zero outside of the operand.
-    #[inline(always)]
+    #[simt::device]
     fn get(self, row: u32, k: u32) -> f32 {
         let (row, k) = (self.first + row, self.first_k + k);
         let Panel { along, deep, step, step_deep, .. } = self.panel;
@@ -93,7 +93,7 @@ impl Part {
     }
 
     /// Four elements in K.
-    #[inline(always)]
+    #[simt::device]
     fn get_4(self, row: u32, k: u32) -> [f32; 4] {
         if self.first + row < self.panel.along && self.first_k + k + 4 <= self.panel.deep {
             self.from.get_pack(((self.first + row) * self.panel.step + self.first_k + k) / 4)
@@ -103,14 +103,14 @@ impl Part {
     }
 
     /// Whether four elements along K, from a multiple of 4 on, are one access.
-    #[inline(always)]
+    #[simt::device]
     fn has_packs(self) -> bool {
         let aligned = (self.from.as_ptr() as usize).is_multiple_of(16);
         aligned && self.panel.step_deep == 1 && self.panel.step.is_multiple_of(4)
     }
 
     /// Fills the square. All loads come before the first store, and neighbouring threads read neighbouring elements.
-    #[inline(always)]
+    #[simt::device]
     fn load(self) {
         let (square, thread) = (SQUARE::view(), thread::thread_idx_x());
         let mut values = [[0.0; 4]; EACH];
@@ -136,7 +136,7 @@ impl Part {
     }
 
     /// Writes what of the square is in the tile.
-    #[inline(always)]
+    #[simt::device]
     fn store(self, to: Global<f32>) {
         let Self { panel: Panel { width, depth, .. }, first, first_k, .. } = self;
         let (square, warp, lane) = (SQUARE::view(), thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -155,7 +155,7 @@ impl Part {
 
 /// Copies a square of an operand, the one of that number, to tiles; what lies outside of the operand becomes zero. All
 /// threads of the block make the call.
-#[inline(always)]
+#[simt::device]
 pub(super) fn pack(from: Global<f32>, to: Global<f32>, panel: Panel, number: u32) {
     let squares = panel.depth.div_ceil(SIDE);
     let part = Part { from, panel, first: number / squares * SIDE, first_k: number % squares * SIDE };

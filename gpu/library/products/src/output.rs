@@ -68,7 +68,7 @@ macro_rules! outputs {
     ($($t:ident: $sum:ident, $zero:expr, $fma:ident;)*) => {$(
         impl Output<$t> {
             /// Combines element (`row`, `column`) with the sum of its products; does nothing outside the matrix.
-            #[inline(always)]
+            #[simt::device]
             pub fn set(self, row: u32, column: u32, sum: $sum) {
                 let c = self.matrix;
                 if row < c.rows && column < c.columns {
@@ -79,7 +79,7 @@ macro_rules! outputs {
             }
 
             /// The new value of an element that was `old`; `old` is ignored when beta is 0.
-            #[inline(always)]
+            #[simt::device]
             pub(super) fn combined(self, old: $t, sum: $sum) -> $t {
                 if self.beta != 0.0 {
                     rounded!($t, $fma(self.beta, widened!($t, old), self.alpha * sum))
@@ -103,7 +103,7 @@ macro_rules! fours {
         impl Output<$t> {
             /// [`Output::set`] for four elements of a row from (`row`, `column`) on, a multiple of 4: by one access if
             /// C `has_packs` and all are inside.
-            #[inline(always)]
+            #[simt::device]
             pub(super) fn set_4(self, row: u32, column: u32, sums: [f32; 4], has_packs: bool) {
                 let c = self.matrix;
                 // Behind the last column, four more may be past the end of 32 bits.
@@ -118,7 +118,7 @@ macro_rules! fours {
 
             /// [`Output::set_4`] where C has packs and all columns are inside, with beta = 0.
             #[cfg(any(sm_90a, not(target_os = "cuda")))]
-            #[inline(always)]
+            #[simt::device]
             pub(super) fn set_4_inside(self, row: u32, column: u32, sums: [f32; 4]) {
                 let c = self.matrix;
                 if row < c.rows {
@@ -128,7 +128,7 @@ macro_rules! fours {
 
             /// Columns of C.
             #[cfg(any(sm_90a, not(target_os = "cuda")))]
-            #[inline(always)]
+            #[simt::device]
             pub(super) fn columns(self) -> u32 {
                 self.matrix.columns
             }
@@ -136,7 +136,7 @@ macro_rules! fours {
 
         impl Matrix<$t> {
             /// Whether rows are contiguous and each fourth element of a row begins four that are one access.
-            #[inline(always)]
+            #[simt::device]
             pub(super) fn has_packs(self) -> bool {
                 let aligned = (self.data.as_ptr() as usize).is_multiple_of($bytes);
                 aligned && self.column_step == 1 && self.row_step.is_multiple_of(4)
@@ -158,13 +158,13 @@ fours! {
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 impl Output<f32> {
     /// Whether C is stored by columns.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn by_columns(self) -> bool {
         self.matrix.row_step == 1
     }
 
     /// Whether each second element of a row, or of a column, begins two that are one access.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn has_pairs(self) -> bool {
         let Matrix { data, row_step, column_step, .. } = self.matrix;
         let apart = if self.by_columns() { column_step } else { row_step };
@@ -174,7 +174,7 @@ impl Output<f32> {
 
     /// [`Output::set`] for the element at (`row`, `column`) and its neighbour, the next of the row, or of the column if
     /// `down`: by one access if C `has_pairs` and both are inside. The number of the first among them is even.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn set_2(self, (row, column): (u32, u32), down: bool, sums: [f32; 2], has_pairs: bool) {
         let c = self.matrix;
         let (last_row, last_column) = (row + down as u32, column + !down as u32);

@@ -21,7 +21,7 @@ pub struct Panel {
 
 impl Panel {
     /// Blocks that copy it, if each has `side` rows or columns, of which `width` is a multiple, and `deep` k each.
-    #[inline(always)]
+    #[simt::device]
     pub(super) const fn blocks(&self, side: u32, deep: u32) -> u32 {
         self.along.next_multiple_of(self.width) / side * self.depth.div_ceil(deep)
     }

@@ -7,7 +7,7 @@ use simt::unroll;
 ///
 /// Column after column, to and fro along the rows: neighbouring instructions share an operand, which then comes from
 /// the cache of the register file instead of from its banks.
-#[inline(always)]
+#[simt::device]
 pub(super) fn add_outer<T: Real, const M: usize, const N: usize>(sums: &mut [[T; N]; M], a: &[T; M], b: &[T; N]) {
     unroll::<N>(|j| {
         unroll::<M>(|i| {

@@ -50,7 +50,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     const ACROSS_B: u32 = COLUMNS / 4;
 
     /// C = alpha·A·B + beta·C, a tile of C per block.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn product<M: Method>(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
         let task = shape.task_in_groups(ROWS, COLUMNS, a, b, c);
         let packs = (task.a.has_packs(), task.b.has_packs());
@@ -75,7 +75,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// The tiles of a stage in shared memory: of A by rows of `DEPTH` elements, of B by rows of `COLUMNS`.
-    #[inline(always)]
+    #[simt::device]
     fn tiles(stage: u32) -> (Shared<f32>, Shared<f32>) {
         let first = stage * Self::SIZE * 4;
         (Shared::dynamic(first, Self::SIZE_A), Shared::dynamic(first + Self::SIZE_A * 4, Self::SIZE - Self::SIZE_A))
@@ -83,7 +83,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 
     /// Starts to copy the tiles from k = `t` on to a stage, and closes the group of these copies. What lies outside
     /// the matrices becomes zero; after the last tile nothing is copied.
-    #[inline(always)]
+    #[simt::device]
     fn copy(task: Task, stage: u32, t: u32, k: u32, packs: (bool, bool)) {
         if t < k {
             let (tile_a, tile_b) = Self::tiles(stage);
@@ -99,13 +99,13 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 
     /// Where in the tile of B the pack `across` of row `k` is. The lanes that load together, of each second row of
     /// eight with two packs each, then find them in different banks.
-    #[inline(always)]
+    #[simt::device]
     fn pack_b(k: u32, across: u32) -> u32 {
         k * Self::ACROSS_B + (across ^ (k & 6))
     }
 
     /// Where the thread's elements are.
-    #[inline(always)]
+    #[simt::device]
     fn place() -> Place {
         let (lane, number) = (warp::lane_id(), thread::thread_idx_x() / 32);
         let (row, column) = (number / Self::ACROSS * 16 * DOWN as u32, number % Self::ACROSS * 32 * ALONG as u32);
@@ -113,7 +113,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// Adds the products of sixteen elements in K: steps `step` and `step` + 1 of the stage.
-    #[inline(always)]
+    #[simt::device]
     fn two_steps<M: Method>(tiles: (Shared<f32>, Shared<f32>), place: Place, step: u32, sums: &mut Sums<DOWN, ALONG>) {
         if !M::PARTS {
             Self::step::<M>(tiles, place, step, sums);
@@ -126,7 +126,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// Adds the products of eight elements in K, step `step` of the stage.
-    #[inline(always)]
+    #[simt::device]
     fn step<M: Method>(tiles: (Shared<f32>, Shared<f32>), place: Place, step: u32, sums: &mut Sums<DOWN, ALONG>) {
         let (mut a, mut b) = ([[M::operand(0.0); 4]; DOWN], [[[M::operand(0.0); 2]; 4]; ALONG]);
         unroll::<ALONG>(|group| b[group] = Self::load_b::<M>(tiles.1, place, step, group as u32));
@@ -138,7 +138,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// Adds product number `pass` of all fragments to their sums, if there is one of that number.
-    #[inline(always)]
+    #[simt::device]
     fn pass<M: Method>(
         pass: usize,
         a: &[[M::Operand; 4]; DOWN],
@@ -151,7 +151,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// The lane's parts of a group's four fragments of B.
-    #[inline(always)]
+    #[simt::device]
     fn load_b<M: Method>(tile: Shared<f32>, place: Place, step: u32, group: u32) -> [[M::Operand; 2]; 4] {
         let Place { column, g, t, .. } = place;
         let load = |i: u32| tile.get_pack(Self::pack_b(step * 8 + 2 * t + i, column / 4 + group * 8 + g));
@@ -160,7 +160,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// Writes the lane's elements of C.
-    #[inline(always)]
+    #[simt::device]
     fn store(task: Task, place: Place, sums: &Sums<DOWN, ALONG>) {
         Self::store_row(task, place, 0, sums);
         Self::store_row(task, place, 1, sums);
@@ -169,7 +169,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     }
 
     /// [`Tiling::store`] for row `fragment` of fragments, if there is one.
-    #[inline(always)]
+    #[simt::device]
     fn store_row(task: Task, place: Place, fragment: usize, sums: &Sums<DOWN, ALONG>) {
         let packs = task.c.matrix.has_packs();
         if fragment < DOWN {
@@ -187,14 +187,14 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
 }
 
 /// Calls `f` for each fragment of a lane's sums: its row, its group, and its number there.
-#[inline(always)]
+#[simt::device]
 fn each<const DOWN: usize, const ALONG: usize>(mut f: impl FnMut(usize, usize, usize)) {
     unroll::<DOWN>(|i| unroll::<ALONG>(|group| unroll::<4>(|j| f(i, group, j))));
 }
 
 /// Where in the tile of A the pack `across` of a row is. The lanes that load together, of four rows with two packs
 /// each, then find them in different banks.
-#[inline(always)]
+#[simt::device]
 fn pack_a(row: u32, across: u32) -> u32 {
     row * ACROSS_A + (across ^ (row % 4 * 2))
 }
@@ -215,7 +215,7 @@ struct Place {
 }
 
 /// The lane's part of a fragment of A.
-#[inline(always)]
+#[simt::device]
 fn load_a<M: Method>(tile: Shared<f32>, place: Place, step: u32, fragment: u32) -> [M::Operand; 4] {
     let Place { row, g, t, .. } = place;
     // Rows of the same remainder by 8 have their packs in the same order.

@@ -42,12 +42,12 @@ impl Method for Rounded {
     const PASSES: usize = 1;
     const PARTS: bool = false;
 
-    #[inline(always)]
+    #[simt::device]
     fn operand(x: f32) -> Tf32 {
         Tf32::nearest(x)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn add(_: usize, a: [Tf32; 4], b: [Tf32; 2], sums: FragmentC) -> FragmentC {
         mma::multiply_add(a, b, sums)
     }

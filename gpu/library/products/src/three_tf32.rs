@@ -51,12 +51,12 @@ impl Method for Split {
     const PASSES: usize = 3;
     const PARTS: bool = true;
 
-    #[inline(always)]
+    #[simt::device]
     fn operand(x: f32) -> (Tf32, Tf32) {
         Tf32::split(x)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn add(pass: usize, a: [(Tf32, Tf32); 4], b: [(Tf32, Tf32); 2], sums: FragmentC) -> FragmentC {
         match pass {
             0 => mma::multiply_add(four(|i| a[i].1), [b[0].0, b[1].0], sums),

@@ -52,7 +52,7 @@ pub fn segment_numbers(offsets: Global<u32>, numbers: Global<u32>, broken: Globa
 }
 
 /// How many offsets are at most `place`: `low` to `high` of them, if they do not descend.
-#[inline(always)]
+#[simt::device]
 fn up_to(offsets: Global<u32>, place: u32, mut low: u32, mut high: u32) -> u32 {
     while low < high {
         let middle = low + (high - low) / 2;

@@ -116,7 +116,7 @@ pub fn segmented_reduce_short<T: Scalar, O: Operator<T>>(
 }
 
 /// What all elements of a view make; all lanes of the warp make the call and get the result.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn combine<T: Scalar, O: Operator<T>>(input: Global<T>) -> T {
     let (mut sums, mut at) = ([O::IDENTITY; LOADS], warp::lane_id());

@@ -3,7 +3,7 @@
 use simt::Global;
 
 /// Begin and length of segment `number` of a view of `n` elements; nothing beyond the last segment.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn segment(offsets: Global<u32>, n: u32, number: u32) -> (u32, u32) {
     // `number + 1` does not wrap: it is at most the index of an element.

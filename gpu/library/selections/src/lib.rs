@@ -102,7 +102,7 @@ mod ladders {
 pub use ladders::{PARTITION, REDUCE_BY_KEY, RUN_LENGTHS, SELECTIONS, TOP_K, UNIQUE};
 
 /// Stores the `len` elements of a tile in shared memory, in stripes. A block has [`BLOCK`] × `ITEMS` places.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn load<T: Scalar, const ITEMS: usize>(len: u32, element: impl Fn(u32) -> T, to: Shared<T>) {
     let mut loaded = [T::default(); ITEMS];
     let at = |i: usize| i as u32 * BLOCK + thread::thread_idx_x();
@@ -120,7 +120,7 @@ pub(crate) fn load<T: Scalar, const ITEMS: usize>(len: u32, element: impl Fn(u32
 }
 
 /// Stores a tile from shared memory to all places of `to`, in stripes.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn store<T: Scalar, const ITEMS: usize>(from: Shared<T>, to: Global<T>) {
     let at = |i: usize| i as u32 * BLOCK + thread::thread_idx_x();
     if to.len() == BLOCK * ITEMS as u32 {

@@ -37,7 +37,7 @@ pub trait Carry: Copy {
     fn from_words(words: [u32; MOST_WORDS]) -> Self;
 
     /// The same value of another lane; all lanes call it.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn at_lane(self, lane: u32) -> Self {
         let words = self.to_words();
@@ -45,7 +45,7 @@ pub trait Carry: Copy {
     }
 
     /// Made of its words.
-    #[inline(always)]
+    #[simt::device]
     fn of_each(mut word: impl FnMut(usize) -> u32) -> Self {
         let mut words = [0; MOST_WORDS];
         simt::unroll::<MOST_WORDS>(|i| {
@@ -57,7 +57,7 @@ pub trait Carry: Copy {
     }
 
     /// Passes on each of its words.
-    #[inline(always)]
+    #[simt::device]
     fn for_each(self, mut take: impl FnMut(u32, u32)) {
         let words = self.to_words();
         simt::unroll::<MOST_WORDS>(|i| {
@@ -68,27 +68,27 @@ pub trait Carry: Copy {
     }
 
     /// Stores word i in place `at` + i · `stride`.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn store(self, to: Shared<u32>, at: u32, stride: u32) {
         self.for_each(|i, word| to.set(at + i * stride, word));
     }
 
     /// Reads what [`Carry::store`] has stored.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn load(from: Shared<u32>, at: u32, stride: u32) -> Self {
         Self::of_each(|i| from.get(at + i as u32 * stride))
     }
 
     /// Writes a state to the words of `state`.
-    #[inline(always)]
+    #[simt::device]
     fn publish(self, state: Global<u64>, tag: u32) {
         self.for_each(|i, word| publish(state, i, tag, word));
     }
 
     /// Reads a state; the tag is [`state::NOTHING`] while it is missing or only partly written.
-    #[inline(always)]
+    #[simt::device]
     fn look(state: Global<u64>) -> (u32, Self) {
         let (mut first, mut same) = (state::NOTHING, true);
         let value = Self::of_each(|i| {
@@ -101,14 +101,14 @@ pub trait Carry: Copy {
 }
 
 /// A scalar as two words.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn halves<V: Scalar>(value: V) -> [u32; 2] {
     let bits = value.to_bits_64();
     [bits as u32, (bits >> 32) as u32]
 }
 
 /// The inverse of [`halves`].
-#[inline(always)]
+#[simt::device]
 pub(crate) fn whole<V: Scalar>(low: u32, high: u32) -> V {
     V::from_bits_64((high as u64) << 32 | low as u64)
 }
@@ -118,18 +118,18 @@ impl Carry for u32 {
     const WORDS: u32 = 1;
     const NOTHING: Self = 0;
 
-    #[inline(always)]
+    #[simt::device]
     fn then(self, next: Self) -> Self {
         // Lanes that no result depends on may add numbers twice and pass 2³².
         self.wrapping_add(next)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn to_words(self) -> [u32; MOST_WORDS] {
         [self, 0, 0, 0]
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn from_words(words: [u32; MOST_WORDS]) -> Self {
         words[0]
     }
@@ -145,7 +145,7 @@ pub struct Combined<V, O> {
 
 impl<V: Scalar, O: Operator<V>> Combined<V, O> {
     /// The result `value`.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(value: V) -> Self {
         Self { value, operator: PhantomData }
     }
@@ -155,18 +155,18 @@ impl<V: Scalar, O: Operator<V>> Carry for Combined<V, O> {
     const WORDS: u32 = state::words::<V>();
     const NOTHING: Self = Self { value: O::IDENTITY, operator: PhantomData };
 
-    #[inline(always)]
+    #[simt::device]
     fn then(self, next: Self) -> Self {
         Self::new(O::combine(self.value, next.value))
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn to_words(self) -> [u32; MOST_WORDS] {
         let [low, high] = halves(self.value);
         [low, high, 0, 0]
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn from_words(words: [u32; MOST_WORDS]) -> Self {
         Self::new(whole(words[0], words[1]))
     }
@@ -184,7 +184,7 @@ pub struct Runs<V, O> {
 
 impl<V: Scalar, O: Operator<V>> Runs<V, O> {
     /// Runs and the sum of the last.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(count: u32, sum: V) -> Self {
         Self { count, sum, operator: PhantomData }
     }
@@ -194,19 +194,19 @@ impl<V: Scalar, O: Operator<V>> Carry for Runs<V, O> {
     const WORDS: u32 = 1 + state::words::<V>();
     const NOTHING: Self = Self { count: 0, sum: O::IDENTITY, operator: PhantomData };
 
-    #[inline(always)]
+    #[simt::device]
     fn then(self, next: Self) -> Self {
         let sum = if next.count > 0 { next.sum } else { O::combine(self.sum, next.sum) };
         Self::new(self.count.then(next.count), sum)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn to_words(self) -> [u32; MOST_WORDS] {
         let [low, high] = halves(self.sum);
         [self.count, low, high, 0]
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn from_words(words: [u32; MOST_WORDS]) -> Self {
         Self::new(words[0], whole(words[1], words[2]))
     }
@@ -225,13 +225,13 @@ pub const fn workspace<C: Carry>(tiles: u32) -> u32 {
 
 /// The number of the next tile, in the order in which blocks ask: so a block waits only for blocks that have started,
 /// and nothing keeps those from ending. One thread of the block calls it.
-#[inline(always)]
+#[simt::device]
 pub fn next_tile(workspace: Global<u64>) -> u32 {
     workspace.fetch_add(0, 1, Relaxed, Device) as u32
 }
 
 /// What stands before tile `number`, which adds `own`. One warp of the tile's block calls it.
-#[inline(always)]
+#[simt::device]
 pub fn look_back<C: Carry>(workspace: Global<u64>, number: u32, own: C) -> C {
     let state = |tile: u32| workspace.slice(STATES + tile * C::WORDS, C::WORDS);
     let (lane, mut before, mut end) = (warp::lane_id(), C::NOTHING, number);
@@ -264,7 +264,7 @@ pub fn look_back<C: Carry>(workspace: Global<u64>, number: u32, own: C) -> C {
 }
 
 /// A tile's state; waits until there is one.
-#[inline(always)]
+#[simt::device]
 fn wait<C: Carry>(state: Global<u64>) -> (u32, C) {
     loop {
         let (tag, value) = C::look(state);
@@ -276,7 +276,7 @@ fn wait<C: Carry>(state: Global<u64>) -> (u32, C) {
 
 /// Scans what the lanes of a warp have: what the lanes below the calling lane have together, and what they and it have.
 /// All lanes call it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub(crate) fn scan_warp<C: Carry>(own: C) -> (C, C) {
     let (lane, mut inclusive) = (warp::lane_id(), own);
@@ -307,7 +307,7 @@ pub struct Prefix<C> {
 
 /// Scans what the threads of tile `number` have, each `own`, over the block and the tiles before it. All threads of the
 /// block call it; it contains two barriers, and `shared` is free again after the next.
-#[inline(always)]
+#[simt::device]
 pub fn prefix<C: Carry>(workspace: Global<u64>, number: u32, own: C, shared: Shared<u32>) -> Prefix<C> {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let (in_warp, of_warp) = scan_warp(own);

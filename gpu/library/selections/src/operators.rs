@@ -19,7 +19,7 @@ pub struct Compose;
 impl Operator<Pair<f32, f32>> for Compose {
     const IDENTITY: Pair<f32, f32> = Pair(1.0, 0.0);
 
-    #[inline(always)]
+    #[simt::device]
     fn combine(f: Pair<f32, f32>, g: Pair<f32, f32>) -> Pair<f32, f32> {
         Pair(g.0 * f.0, g.0 * f.1 + g.1)
     }
@@ -28,7 +28,7 @@ impl Operator<Pair<f32, f32>> for Compose {
 impl Operator<Pair<u32, u32>> for Compose {
     const IDENTITY: Pair<u32, u32> = Pair(1, 0);
 
-    #[inline(always)]
+    #[simt::device]
     fn combine(f: Pair<u32, u32>, g: Pair<u32, u32>) -> Pair<u32, u32> {
         Pair(g.0.wrapping_mul(f.0), g.0.wrapping_mul(f.1).wrapping_add(g.1))
     }
@@ -56,7 +56,7 @@ pub const MAX_SPILLS: u32 = 128;
 /// impl Operator<u32> for LastSet {
 ///     const IDENTITY: u32 = 0;
 ///
-///     #[inline(always)]
+///     #[simt::device]
 ///     fn combine(a: u32, b: u32) -> u32 {
 ///         if b != 0 { b } else { a }
 ///     }

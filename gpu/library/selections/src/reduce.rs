@@ -33,7 +33,7 @@ macro_rules! product {
         impl Operator<$T> for Product {
             const IDENTITY: $T = $one;
 
-            #[inline(always)]
+            #[simt::device]
             fn combine(a: $T, b: $T) -> $T {
                 $times(a, b)
             }
@@ -91,7 +91,7 @@ pub const fn workspace(blocks: u32) -> u32 {
 pub const SHARED_BYTES: u32 = 4 * WARPS as u32 * MOST_WORDS as u32;
 
 /// Combines all elements by an operator, in their order, and writes the result to `output[0]`.
-#[inline(always)]
+#[simt::device]
 pub fn reduce<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, workspace: Global<u32>) {
     if let Some(all) = combine(input, |x, _| Combined::<T, O>::new(x), workspace) {
         output.set(0, all.value);
@@ -144,19 +144,19 @@ impl<W: Word + Key> Carry for Placed<W> {
     const WORDS: u32 = 1 + state::words::<W>();
     const NOTHING: Self = Self { key: W::LAST, place: NOWHERE };
 
-    #[inline(always)]
+    #[simt::device]
     fn then(self, next: Self) -> Self {
         // Of equal keys `self` stays: it comes first.
         if next.key < self.key || self.place == NOWHERE { next } else { self }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn to_words(self) -> [u32; MOST_WORDS] {
         let [low, high] = halves(self.key);
         [self.place, low, high, 0]
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn from_words(words: [u32; MOST_WORDS]) -> Self {
         Self { key: whole(words[1], words[2]), place: words[0] }
     }
@@ -173,18 +173,18 @@ impl<W: Word + Key> Carry for Extremes<W> {
     const WORDS: u32 = 2 * state::words::<W>();
     const NOTHING: Self = Self { low: W::LAST, high: W::FIRST };
 
-    #[inline(always)]
+    #[simt::device]
     fn then(self, next: Self) -> Self {
         Self { low: self.low.min(next.low), high: self.high.max(next.high) }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn to_words(self) -> [u32; MOST_WORDS] {
         let ([a, b], [c, d]) = (halves(self.low), halves(self.high));
         if state::words::<W>() == 1 { [a, c, 0, 0] } else { [a, b, c, d] }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn from_words([a, b, c, d]: [u32; MOST_WORDS]) -> Self {
         if state::words::<W>() == 1 {
             Self { low: whole(a, 0), high: whole(b, 0) }
@@ -196,7 +196,7 @@ impl<W: Word + Key> Carry for Extremes<W> {
 
 /// Combines all elements of `input`, of each what `item` makes of it and its place. One thread of the grid gets the
 /// result.
-#[inline(always)]
+#[simt::device]
 fn combine<T: Scalar, C: Carry>(input: Global<T>, item: impl Fn(T, u32) -> C, workspace: Global<u32>) -> Option<C> {
     let (t, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     let (aligned, n) = (Aligned::new(input), input.len());
@@ -260,7 +260,7 @@ fn combine<T: Scalar, C: Carry>(input: Global<T>, item: impl Fn(T, u32) -> C, wo
 
 /// Sends a value to the lane that differs in the bit `bit`, and combines the one received with `keep`; that of the
 /// lower lane comes first.
-#[inline(always)]
+#[simt::device]
 fn meet<C: Carry>(keep: C, send: C, bit: u32) -> C {
     let received = send.at_lane(lane_id() ^ bit);
     let (first, second) = if lane_id() & bit == 0 { (keep, received) } else { (received, keep) };
@@ -268,7 +268,7 @@ fn meet<C: Carry>(keep: C, send: C, bit: u32) -> C {
 }
 
 /// Combines rows of values, each lane's in every row; rows in sequence. All lanes get the result.
-#[inline(always)]
+#[simt::device]
 fn combine_rows<C: Carry>(mut rows: [C; ROWS]) -> C {
     // Lanes that differ in one bit: the lower keeps the first half of the rows, the upper the second.
     unroll::<HALVINGS>(|step| {
@@ -294,7 +294,7 @@ fn combine_rows<C: Carry>(mut rows: [C; ROWS]) -> C {
 }
 
 /// Combines the values of the block's warps, of each that of its first lane. All threads get the result.
-#[inline(always)]
+#[simt::device]
 fn combine_block<C: Carry>(own: C) -> C {
     let warps = Shared::<u32>::dynamic(0, WARPS as u32 * C::WORDS);
     if lane_id() == 0 {
@@ -307,7 +307,7 @@ fn combine_block<C: Carry>(own: C) -> C {
 }
 
 /// Hands in the block's value; returns whether all other blocks of the grid have handed in theirs.
-#[inline(always)]
+#[simt::device]
 fn is_last<C: Carry>(values: Global<u32>, own: C, ticket: Global<u32>) -> bool {
     own.for_each(|i, word| values.set(thread::block_idx_x() * C::WORDS + i, word));
     // Release: a block that sees this ticket taken also sees the value. Acquire: the last block sees all values.

@@ -38,7 +38,7 @@ pub const fn shared_bytes<T>() -> u32 {
 }
 
 /// Scans `input` into `output`, which may be the same; `exclusive` is 1 or 0. Every word of `workspace` is zero before.
-#[inline(always)]
+#[simt::device]
 pub fn scan<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, workspace: Global<u64>, exclusive: u32) {
     let (t, words) = (thread::thread_idx_x(), Shared::<u32>::dynamic(0, WORDS));
     let tile = Shared::<T>::dynamic(4 * WORDS, TILE);
@@ -85,7 +85,7 @@ pub const fn ahead<T>() -> bool {
 
 /// The scan that looks ahead; see [`rungs_scan::r6_look_ahead::scan_by`].
 #[cfg(any(sm_90, not(target_os = "cuda")))]
-#[inline(always)]
+#[simt::device]
 pub fn scan_ahead<T: Scalar, O: Operator<T>>(
     input: Global<T>,
     output: Global<T>,

@@ -29,7 +29,7 @@ macro_rules! packed {
         impl Operator<$t> for Compose {
             const IDENTITY: $t = 1 << (<$t>::BITS / 2);
 
-            #[inline(always)]
+            #[simt::device]
             fn combine(f: $t, g: $t) -> $t {
                 let (half, low) = (<$t>::BITS / 2, <$t>::MAX >> (<$t>::BITS / 2));
                 let factor = (f >> half).wrapping_mul(g >> half) & low;
@@ -51,7 +51,7 @@ packed!(u8 u16 u32 u64);
 impl Operator<Pair<u32, i32>> for Compose {
     const IDENTITY: Pair<u32, i32> = Pair(1, 0);
 
-    #[inline(always)]
+    #[simt::device]
     fn combine(f: Pair<u32, i32>, g: Pair<u32, i32>) -> Pair<u32, i32> {
         Pair(f.0.wrapping_mul(g.0), (g.0 as i32).wrapping_mul(f.1).wrapping_add(g.1))
     }
@@ -70,7 +70,7 @@ pub struct Average;
 impl Operator<f32> for Average {
     const IDENTITY: f32 = 0.0;
 
-    #[inline(always)]
+    #[simt::device]
     fn combine(a: f32, b: f32) -> f32 {
         (a + b) / 2.0
     }

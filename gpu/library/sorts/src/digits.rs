@@ -18,7 +18,7 @@ const fn copies(digits: u32, shared: u32) -> u32 {
 /// Adds how often digit p of the keys has value d to `histogram[p · 256 + d]`, in blocks of [`HISTOGRAM_THREADS`] with
 /// counters of `shared` bytes. `go_on` is called once the grid before has ended; if it returns false, the same for all
 /// threads of a block, nothing is counted.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn count_digits<W: Digits>(
@@ -35,7 +35,7 @@ pub fn count_digits<W: Digits>(
 }
 
 /// Zeroes `shared` bytes of counters, a whole number of packs per thread.
-#[inline(always)]
+#[simt::device]
 pub fn clear_counters<const THREADS: u32>(shared: u32) {
     let counters = Shared::<u32>::dynamic(0, shared / 4);
     unroll::<8>(|i| {
@@ -47,7 +47,7 @@ pub fn clear_counters<const THREADS: u32>(shared: u32) {
 
 /// [`count_digits`] of the last `digits` digits, in the first `blocks` blocks of `THREADS`, which have cleared the
 /// counters; the other blocks do not call it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn count_cleared<W: Digits, const THREADS: u32>(
@@ -110,7 +110,7 @@ pub fn count_cleared<W: Digits, const THREADS: u32>(
 
 /// How many keys with the digit of this thread the `before` tiles before number `tile` have. It asks for the states of
 /// several tiles at once: while the first of them is on its way, so are the others.
-#[inline(always)]
+#[simt::device]
 pub fn look_back(states: Global<u64>, tile: u32, before: u32, epoch: u32) -> u32 {
     /// States that a thread asks for at once.
     const BATCH: usize = 4;

@@ -38,25 +38,25 @@ pub struct Passes(pub Global<u32>);
 
 impl Passes {
     /// Where each value of a digit starts.
-    #[inline(always)]
+    #[simt::device]
     pub fn starts(self, digit: u32) -> Global<u32> {
         self.0.slice(STARTS + digit * DIGITS, DIGITS)
     }
 
     /// The starts of the first pass, placed by [`spread`], for a pass that advances them.
-    #[inline(always)]
+    #[simt::device]
     pub fn cursors(self) -> Global<u32> {
         self.0.slice(CURSORS, spread(DIGITS))
     }
 
     /// In which digits keys differ, a bit each.
-    #[inline(always)]
+    #[simt::device]
     pub fn differ(self) -> u32 {
         self.0.get(DIFFER)
     }
 
     /// By which digits there are passes from pass `number` on, a bit each.
-    #[inline(always)]
+    #[simt::device]
     pub fn from(self, number: u32) -> u32 {
         let (mut left, mut before) = (passes_by(self.differ()), number);
         while before > 0 {
@@ -68,7 +68,7 @@ impl Passes {
 
     /// Turns the counts of `n` keys into starts, and zeroes them, in the last of `blocks` blocks of so many warps that
     /// are done with counting, and with their shared memory. `counts[p · 256 + d]`: how often digit p has value d.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn start<const WARPS: u32>(self, counts: Global<u32>, n: u32, blocks: u32) {
         let t = thread::thread_idx_x();
@@ -111,7 +111,7 @@ impl Passes {
 
 /// By which digits there are passes, a bit each, if keys differ in those of `differ`: as many as end where they began.
 /// One by a digit in which keys do not differ is a copy.
-#[inline(always)]
+#[simt::device]
 fn passes_by(differ: u32) -> u32 {
     let same = !differ & ((1 << PASSES) - 1);
     if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) }
@@ -128,32 +128,32 @@ pub struct Ways {
 
 impl Ways {
     /// Between `keys` with their `values` and `other`, memory for as many pairs.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(keys: Global<u32>, values: Global<u32>, other: Global<u64>) -> Self {
         let (n, other) = (keys.len(), other.cast::<u32>());
         Self { keys: [keys, other.slice(0, n)], values: [values, other.slice(n, n)] }
     }
 
     /// From where to where pass `number` moves what is in two arrays.
-    #[inline(always)]
+    #[simt::device]
     fn of([one, other]: [Global<u32>; 2], number: u32) -> [Global<u32>; 2] {
         if number.is_multiple_of(2) { [one, other] } else { [other, one] }
     }
 
     /// From where to where pass `number` moves keys.
-    #[inline(always)]
+    #[simt::device]
     fn keys(&self, number: u32) -> [Global<u32>; 2] {
         Self::of(self.keys, number)
     }
 
     /// From where to where pass `number` moves values.
-    #[inline(always)]
+    #[simt::device]
     fn values(&self, number: u32) -> [Global<u32>; 2] {
         Self::of(self.values, number)
     }
 
     /// How many tiles a pass has.
-    #[inline(always)]
+    #[simt::device]
     fn tiles(&self) -> u32 {
         self.keys[0].len().div_ceil(pass_tile::<u32>())
     }
@@ -161,7 +161,7 @@ impl Ways {
 
 /// The digit of pass `number`, if there are passes by `left` from this one on. `order`: of the keys. `epoch`: of the
 /// pass.
-#[inline(always)]
+#[simt::device]
 fn digit_of(left: u32, number: u32, order: u32, epoch: u32) -> Digit {
     Digit {
         shift: left.trailing_zeros() * BITS,
@@ -184,7 +184,7 @@ struct Next<T, L> {
 }
 
 impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, L> {
-    #[inline(always)]
+    #[simt::device]
     fn draw(&self) -> u32 {
         // By a thread that has no digit to look back for.
         if thread::thread_idx_x() == PASS_THREADS - 1 {
@@ -194,14 +194,14 @@ impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, 
         }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn tell(&self, number: u32) {
         if thread::thread_idx_x() == PASS_THREADS - 1 {
             NEXT::view().set(0, number);
         }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn load(&self) -> [u32; ITEMS] {
         (self.load)(uniform(NEXT::view().get(0)))
     }
@@ -216,7 +216,7 @@ const NUMBER: u32 = 1;
 /// how many of its tiles are done, both zero.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn all_passes<P: Payload>(

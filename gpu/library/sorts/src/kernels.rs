@@ -20,7 +20,7 @@ pub const MAX_SPILLS: u32 = 128;
 /// }
 ///
 /// impl Order<f32> for Distance {
-///     #[inline(always)]
+///     #[simt::device]
 ///     fn before(&self, a: f32, b: f32) -> bool {
 ///         (a - self.from).abs() < (b - self.from).abs()
 ///     }

@@ -42,7 +42,7 @@ shared!(SUMS: [u32; WARPS]);
 /// Moves each key of a tile to its place in `output` by a digit, and its value with it. `starts`: where each value of
 /// this digit starts. `ticket`: zero. `states`: 256 words per tile. `go_on` is called once the grid before has ended;
 /// if it returns false, the same for all threads of a block, nothing is moved.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
@@ -64,7 +64,7 @@ pub(in crate) fn pass<W: Digits, P: Payload>(
 
 /// The number of the tile that the block takes, once it has [cleared](clear_pass) its counters. Tiles are taken in
 /// order, so that those which a block waits for have been taken by running blocks.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub(crate) fn take_tile(ticket: Global<u32>) -> u32 {
     if thread::thread_idx_x() == 0 {
@@ -75,14 +75,14 @@ pub(crate) fn take_tile(ticket: Global<u32>) -> u32 {
 }
 
 /// The counters of this warp, one for each digit, and its sets of lanes.
-#[inline(always)]
+#[simt::device]
 fn of_warp() -> [Shared<u32>; 2] {
     let w = thread::thread_idx_x() / warp::WARP;
     [w, WARPS + w].map(|row| Shared::<u32>::dynamic(row * DIGITS * 4, DIGITS))
 }
 
 /// The keys of this thread in a tile.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) -> [W; ITEMS] {
     Tile::<W>::new(number, input.len()).load(input, order)
 }
@@ -92,7 +92,7 @@ pub(crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) ->
 /// loads. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`: where the digit
 /// of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
 /// for again after barriers, so that they take no registers in between where they come from shared memory.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
@@ -141,7 +141,7 @@ pub(in crate) fn pass_loaded<W: Digits, P: Payload>(
 }
 
 /// Zeroes the counters and the sets of lanes of this warp. What the block had in shared memory must be done with.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn clear_pass() {
     let [own, lanes] = of_warp();
     let lane = warp::lane_id();
@@ -162,7 +162,7 @@ struct Tile<W> {
 }
 
 impl<W: Digits> Tile<W> {
-    #[inline(always)]
+    #[simt::device]
     fn new(number: u32, n: u32) -> Self {
         let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
         let begin = number * pass_tile::<W>();
@@ -171,7 +171,7 @@ impl<W: Digits> Tile<W> {
     }
 
     /// The keys of this thread. One past the end counts as the largest: it is the last of its digit, and is not stored.
-    #[inline(always)]
+    #[simt::device]
     #[rustfmt::skip]
     fn load(&self, input: Global<W>, order: u32) -> [W; ITEMS] {
         let &Self { begin, count, first, .. } = self;
@@ -195,7 +195,7 @@ impl<W: Digits> Tile<W> {
 
     /// Writes the `sorted` keys out. Returns the digits that this thread wrote, four per word: they say where values
     /// go.
-    #[inline(always)]
+    #[simt::device]
     #[rustfmt::skip]
     fn store(
         &self, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, order: u32,
@@ -214,7 +214,7 @@ impl<W: Digits> Tile<W> {
     }
 
     /// Moves the values the way that the keys have gone.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     #[rustfmt::skip]
     fn move_values(
@@ -242,7 +242,7 @@ impl<W: Digits> Tile<W> {
 }
 
 /// Thread t adds up the keys of digit t, and tells the tiles behind this one as early as it can. Returns the sum.
-#[inline(always)]
+#[simt::device]
 fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32) -> u32 {
     let (mut total, t) = (0, thread::thread_idx_x());
     if t < DIGITS {
@@ -255,7 +255,7 @@ fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32
 
 /// Turns the counts of the tile into places in it, digit by digit and within a digit warp by warp. Returns where the
 /// digit of this thread starts.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn start_digits(counters: Shared<u32>, total: u32) -> u32 {
     let t = thread::thread_idx_x();
@@ -267,7 +267,7 @@ fn start_digits(counters: Shared<u32>, total: u32) -> u32 {
 }
 
 /// Calls `f` with the index of each row.
-#[inline(always)]
+#[simt::device]
 fn rows<W>(mut f: impl FnMut(usize)) {
     unroll::<ITEMS>(|i| {
         if (i as u32) < items::<W>() {
@@ -290,15 +290,15 @@ pub(crate) trait Ahead<W> {
 pub(crate) struct Nothing;
 
 impl<W: Digits> Ahead<W> for Nothing {
-    #[inline(always)]
+    #[simt::device]
     fn draw(&self) -> u32 {
         0
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn tell(&self, _: u32) {}
 
-    #[inline(always)]
+    #[simt::device]
     fn load(&self) -> [W; ITEMS] {
         [W::LARGEST; ITEMS]
     }

@@ -5,7 +5,7 @@ use simt::{thread, warp};
 
 /// The last index below `n` that satisfies `is_before`, which is true for 0 and false from some index on. All `threads`
 /// of the block call it: each round, they test evenly spaced indices of the interval that is left.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut span) = (0, n);
@@ -20,7 +20,7 @@ pub fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -> u32 {
 }
 
 /// `value`, which is the same in all lanes, in a form that tells the compiler so: it goes to one register per warp.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn uniform(value: u32) -> u32 {
     warp::reduce_or(warp::FULL, value)

@@ -6,7 +6,7 @@ use simt::{Global, clock, thread};
 
 /// Waits until all items of a phase are done, of which this block has done `mine`, as thread 0 knows. All threads of
 /// the block call it, behind a barrier after their last write.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub(in crate) fn wait_for_items(

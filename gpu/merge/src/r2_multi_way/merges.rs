@@ -25,7 +25,7 @@ pub fn merge_multi_way_split8<K: Key>(input: Global<K>, run: u32, parts: u32, ke
 }
 
 /// What the kernels that find splits do: a warp for each part.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 fn find_splits<K: Key, const WAYS: usize, const SAMPLES: usize>(
     input: Global<K>, run: u32, parts: u32, part_keys: u32, splits: Global<u32>,
@@ -84,7 +84,7 @@ pub fn merge_multi_way_small_merge<K: Key>(
 }
 
 /// What the kernels of merges do.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn merge_runs<K: Key, const WAYS: usize, const SAMPLES: usize, const N: usize, const AHEAD: bool>(

@@ -10,7 +10,7 @@ use simt::{Global, unroll};
 ///
 /// In each round every lane takes a sample from the open range of its run. The samples of the other runs bound how many
 /// keys are before it, and so whether it is among the first `d`; from these answers each run gets its next range.
-#[inline(always)]
+#[simt::device]
 pub(super) fn split<K: Key, const WAYS: usize, const SAMPLES: usize>(keys: Global<K>, group: Group, d: u32) -> u32 {
     const { assert!(WAYS * SAMPLES == warp::WARP as usize) };
     let (lane, samples) = (warp::lane_id(), SAMPLES as u32);

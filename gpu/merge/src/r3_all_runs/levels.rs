@@ -9,7 +9,7 @@ use simt::{Shared, thread};
 /// Merges `ways` runs, a power of two, of which every second one descends. Run i has the slots from `places[i]` to
 /// `places[i + 1]`. `dealt`: room for a word per run. The block has a warp for each level at least. All threads of the
 /// block make the call after a barrier; the copies that fill the tile need none before. All threads see the result.
-#[inline(always)]
+#[simt::device]
 pub(super) fn merge_levels<K: Key, const N: usize, const AHEAD: bool>(
     tile: Tile<K>,
     ways: u32,

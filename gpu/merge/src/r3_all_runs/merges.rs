@@ -31,7 +31,7 @@ pub fn merge_all_runs_many<K: Key>(input: Global<K>, output: Global<K>, run: u32
 }
 
 /// What the kernels do.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn merge_runs<K: Key, const N: usize, const AHEAD: bool>(input: Global<K>, output: Global<K>, run: u32, samples: u32) {
     let (t, threads, lane) = (thread::thread_idx_x(), thread::block_dim_x(), warp::lane_id());
@@ -113,7 +113,7 @@ fn merge_runs<K: Key, const N: usize, const AHEAD: bool>(input: Global<K>, outpu
 
 /// Loads `samples` keys of each run but the last, which has fewer in proportion, into the tile. Returns how many there
 /// are; all threads see where those of each run are.
-#[inline(always)]
+#[simt::device]
 fn load_samples<K: Key>(tile: Tile<K>, runs: Runs<K>, samples: u32) -> u32 {
     let (t, threads, places) = (thread::thread_idx_x(), thread::block_dim_x(), PLACES::view());
     let (last, (slots, pad)) = (runs.number() - 1, tile.slots());
@@ -142,7 +142,7 @@ fn load_samples<K: Key>(tile: Tile<K>, runs: Runs<K>, samples: u32) -> u32 {
 }
 
 /// Loads the keys between the firsts and the cuts, `len` in all, into the tile. All threads see where the runs are.
-#[inline(always)]
+#[simt::device]
 fn load_part<K: Key>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
     let (places, firsts, cuts) = (PLACES::view(), FIRSTS::view(), CUTS::view());
     let (number, (slots, pad), lane) = (runs.number(), tile.slots(), warp::lane_id());

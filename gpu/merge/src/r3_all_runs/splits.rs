@@ -15,13 +15,13 @@ pub(super) struct Runs<K> {
 
 impl<K: Key> Runs<K> {
     /// How many runs there are.
-    #[inline(always)]
+    #[simt::device]
     pub fn number(self) -> u32 {
         self.keys.len().div_ceil(self.run)
     }
 
     /// How many keys run `i` has.
-    #[inline(always)]
+    #[simt::device]
     pub fn len_of(self, i: u32) -> u32 {
         let left = self.keys.len() - i * self.run;
         if left < self.run { left } else { self.run }
@@ -31,7 +31,7 @@ impl<K: Key> Runs<K> {
     /// among keys `low..high`.
     ///
     /// It reads three keys at a time: it is a chain of loads, and so the chain has half as many links.
-    #[inline(always)]
+    #[simt::device]
     pub fn position(self, i: u32, [low, high]: [u32; 2], key: K, equal: bool) -> u32 {
         let (keys, mut low, mut high) = (self.keys.slice(i * self.run, self.len_of(i)), low, high);
         let passes = |other: K| if equal { other <= key } else { other < key };
@@ -51,7 +51,7 @@ impl<K: Key> Runs<K> {
 }
 
 /// The sum of `of` over all runs; each warp adds up for itself.
-#[inline(always)]
+#[simt::device]
 pub(super) fn total(runs: u32, of: impl Fn(u32) -> u32) -> u32 {
     let (mut sum, mut i) = (0, warp::lane_id());
     while i < runs {
@@ -64,7 +64,7 @@ pub(super) fn total(runs: u32, of: impl Fn(u32) -> u32) -> u32 {
 /// The splits at an end of a part, by one warp. `below` and `through`: how many keys of each run are before the
 /// splitter, and how many with those that are equal to it. If `d` keys before the end need some of the equal keys, they
 /// are those of the first runs.
-#[inline(always)]
+#[simt::device]
 pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32, splits: Shared<u32>) {
     let mut left = d.saturating_sub(total(runs, |i| below.get(i)));
     let mut first = 0;
@@ -84,7 +84,7 @@ pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32,
 
 /// Moves the cuts to where the longest of the runs is cut in half; how many keys are before them. The whole block makes
 /// the call, and sees the cuts.
-#[inline(always)]
+#[simt::device]
 pub(super) fn halve<K: Key>(runs: Runs<K>) -> u32 {
     let (firsts, cuts, number) = (FIRSTS::view(), CUTS::view(), runs.number());
     let (mut longest, mut i) = (0, warp::lane_id());

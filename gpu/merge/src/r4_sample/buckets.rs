@@ -52,7 +52,7 @@ pub fn merge_sample_buckets<K: Key>(keys: Global<K>, starts: Global<u32>, finals
 }
 
 /// Sorts keys that fit the block's tile.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort<K: Key>(keys: Global<K>) {
     let tile = Tile::new(bucket_keys::<K>());

@@ -82,7 +82,7 @@ pub fn merge_sample_splitters<K: Key>(
 }
 
 /// A number that looks random, for sample `i` of a bucket.
-#[inline(always)]
+#[simt::device]
 fn random(i: u32, bucket: u32) -> u32 {
     let mut z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = z.wrapping_add((bucket as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9));

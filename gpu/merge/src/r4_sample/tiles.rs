@@ -21,20 +21,20 @@ pub struct Part {
 }
 
 /// The place in a tile of this thread's key `i`.
-#[inline(always)]
+#[simt::device]
 pub fn slot(i: usize) -> u32 {
     i as u32 * BLOCK + thread::thread_idx_x()
 }
 
 impl Part {
     /// The place in all keys of what is in a slot of the tile; for one behind the end that of the tile's last key.
-    #[inline(always)]
+    #[simt::device]
     pub fn place(&self, slot: u32) -> u32 {
         self.first + if slot < self.len { slot } else { self.len - 1 }
     }
 
     /// Writes the keys of this thread where they were.
-    #[inline(always)]
+    #[simt::device]
     pub fn copy<K: Key>(&self, keys: &[K; ITEMS], output: Global<K>) {
         unroll::<ITEMS>(|i| {
             if slot(i) < self.len {
@@ -45,7 +45,7 @@ impl Part {
 
     /// Writes out the tile, which is in the order of the buckets; `offsets` says for each bucket by how much the places
     /// in the output differ from those in the tile.
-    #[inline(always)]
+    #[simt::device]
     pub fn store<K: Key>(&self, staged: Shared<K>, ids: Shared<u8>, offsets: Shared<u32>, output: Global<K>) {
         unroll::<ITEMS>(|i| {
             let slot = slot(i);
@@ -61,7 +61,7 @@ impl Part {
 ///
 /// The tiles of bucket q are those from ⌊start of q / keys of a tile⌋ + q on, which takes no scan over their numbers.
 /// `found`: three words of shared memory. All threads of the block make the call.
-#[inline(always)]
+#[simt::device]
 pub fn part_of_block(n: u32, starts: Global<u32>, block: u32, found: Shared<u32>) -> Option<Part> {
     let t = thread::thread_idx_x();
     if starts.is_empty() {

@@ -16,13 +16,13 @@ pub const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 /// The word that a tile publishes for a digit: the epoch (30 bits), the kind of the count (2 bits), and the count (32
 /// bits). The epoch tells the words of this pass from those that earlier passes left.
-#[inline(always)]
+#[simt::device]
 pub fn state(epoch: u32, kind: u64, count: u32) -> u64 {
     (epoch as u64) << 34 | kind | count as u64
 }
 
 /// True if the word was published in this epoch.
-#[inline(always)]
+#[simt::device]
 pub fn is_published(state: u64, epoch: u32) -> bool {
     state >> 34 == epoch as u64
 }
@@ -31,7 +31,7 @@ pub fn is_published(state: u64, epoch: u32) -> bool {
 ///
 /// The loop spins until the states are published. It ends, because the blocks of all earlier tiles have started and
 /// publish before they wait. The thread loads the states of several tiles at once, so that their latencies overlap.
-#[inline(always)]
+#[simt::device]
 pub fn look_back(states: Global<u64>, tile: u32, epoch: u32) -> u32 {
     /// States that a thread loads at once.
     const BATCH: usize = 4;

@@ -194,7 +194,7 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
 }
 
 /// The keys of this thread. One past the end counts as the largest: it is the last of its digit, and is not stored.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 fn load<W: Digits>(tile: Global<W>, first: u32, order: u32) -> [W; ITEMS] {
     let mut keys = [W::LARGEST; ITEMS];
@@ -213,7 +213,7 @@ fn load<W: Digits>(tile: Global<W>, first: u32, order: u32) -> [W; ITEMS] {
 
 /// Writes the first `count` of the `sorted` keys. Returns the digits that this thread wrote, four per word: they say
 /// where values belong.
-#[inline(always)]
+#[simt::device]
 fn store<W: Digits>(sorted: Shared<W>, count: u32, output: Global<W>, digit: Digit) -> [u32; ITEMS / 4] {
     let mut digits = [0; ITEMS / 4];
     rows::<W>(|i| {
@@ -230,7 +230,7 @@ fn store<W: Digits>(sorted: Shared<W>, count: u32, output: Global<W>, digit: Dig
 }
 
 /// Moves the values of the tile as the keys were moved: by the same `ranks` in the tile, and then by their `digits`.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn move_values<W>(
@@ -255,7 +255,7 @@ fn move_values<W>(
 }
 
 /// Calls `f` with the index of each row.
-#[inline(always)]
+#[simt::device]
 fn rows<W>(mut f: impl FnMut(usize)) {
     unroll::<ITEMS>(|i| {
         if (i as u32) < items::<W>() {

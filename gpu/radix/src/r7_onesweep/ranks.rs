@@ -13,7 +13,7 @@ const FREQUENT: u32 = 7;
 
 /// The rank that [`rank_row`] finds, for rows in which many lanes have the digit `frequent`. Their atomics would take
 /// turns, so one ballot matches these lanes, and atomics match the others.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn rank_row_with_frequent(frequent: u32, digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
     let lane = warp::lane_id();
@@ -37,7 +37,7 @@ fn rank_row_with_frequent(frequent: u32, digit: u32, counters: Shared<u32>, lane
 
 /// The rank that [`rank_row`] finds, by ballots alone: slower for different digits, and no slower for equal ones. Also
 /// returns the lanes that have the same digit.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn rank_row_by_ballots(digit: u32, counters: Shared<u32>) -> (u32, u32) {
     let same = match_digit(digit, 8);
@@ -56,7 +56,7 @@ pub fn rank_row_by_ballots(digit: u32, counters: Shared<u32>) -> (u32, u32) {
 ///
 /// The first row is ranked by ballots. They tell how many different digits it has, and how many lanes each has, and so
 /// how to rank the other rows.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn rank_rows<W: Digits, const N: usize>(
     keys: &[W; N],
@@ -109,7 +109,7 @@ pub fn rank_rows<W: Digits, const N: usize>(
 }
 
 /// Calls `f` with the index of each of `count` rows.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn rows<const N: usize>(count: u32, mut f: impl FnMut(usize)) {
     unroll::<N>(|i| {

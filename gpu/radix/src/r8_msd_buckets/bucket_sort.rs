@@ -65,7 +65,7 @@ pub fn radix_msd_buckets_bucket_sort(
 
 /// Sorts keys `start` to `end` of `input`, at most [`BUCKET_MAX`], into the same place of `output`, in a block that has
 /// cleared its counters. Returns false if they are there, but not in order: too many of them share a counter.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn sort_in_block(input: Global<u32>, output: Global<u32>, start: u32, end: u32, top_bits: u32) -> bool {
@@ -157,7 +157,7 @@ fn sort_in_block(input: Global<u32>, output: Global<u32>, start: u32, end: u32, 
 }
 
 /// Turns complete counts into the place of the first key of each counter.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn start_counters() {
     let own = Shared::<u64>::dynamic(0, WORDS / 2).slice(thread::thread_idx_x() * 3, 3);

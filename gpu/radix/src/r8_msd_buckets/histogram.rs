@@ -76,7 +76,7 @@ pub const STARTS_THREADS: u32 = 512;
 
 /// Where the cursor of top bucket `d` lies: eight per 128-byte line, so that the atomics of all blocks on a few hundred
 /// cursors are spread over many lines of the L2 cache.
-#[inline(always)]
+#[simt::device]
 pub const fn spread(d: u32) -> u32 {
     (d >> 3) * 32 + (d & 7)
 }

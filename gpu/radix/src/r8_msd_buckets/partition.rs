@@ -54,7 +54,7 @@ pub fn radix_msd_buckets_partition_wide(
     partition::<{ PARTITION_THREADS_WIDE / warp::WARP }>(input, output, digit, cursors, tiles);
 }
 
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn partition<const WARPS: u32>(
@@ -114,7 +114,7 @@ fn partition<const WARPS: u32>(
 
 /// Turns the counts of the tile into starts, in counters and offsets, and takes room for its keys behind the cursors.
 /// Returns where the keys of a bucket belong in the output, in the first thread of the bucket.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn reserve<const WARPS: u32>(digit: Digit, cursor: impl Fn(u32) -> Global<u32>) -> u32 {
     let t = thread::thread_idx_x();
@@ -153,13 +153,13 @@ pub struct Digit {
 
 impl Digit {
     /// The bucket of a key times `1 << log2`, by one shift and one mask, which are the same for all keys.
-    #[inline(always)]
+    #[simt::device]
     fn scaled(self, key: u32, log2: u32) -> u32 {
         key >> (self.shift - log2) & (((1 << self.bits) - 1) << log2)
     }
 
     /// Adds one to the counter for a key of this lane, and returns what it was before.
-    #[inline(always)]
+    #[simt::device]
     fn next(self, key: u32) -> u32 {
         let copy = (warp::lane_id() & ((4 << self.two()) - 1)) * 4;
         // In bytes, so that no instruction multiplies the index.
@@ -170,26 +170,26 @@ impl Digit {
     /// 0 if a bucket has four counters; 1 if it has eight, of which two neighbouring threads have four each. Lanes take
     /// turns in them, so that at most four lanes of a warp (eight with [`MAX_BITS`]) meet in a counter or its bank,
     /// whatever the keys: equal keys take no longer than uniform ones, of which about three meet in a bank anyway.
-    #[inline(always)]
+    #[simt::device]
     fn two(self) -> u32 {
         (COUNTERS.ilog2() - self.bits).min(3) - 2
     }
 
     /// How many threads look after four counters each.
-    #[inline(always)]
+    #[simt::device]
     fn threads(self) -> u32 {
         1 << (self.bits + self.two())
     }
 
     /// Whether thread t has the first counters of a bucket.
-    #[inline(always)]
+    #[simt::device]
     fn is_first(self, t: u32) -> bool {
         t < self.threads() && t & self.two() == 0
     }
 }
 
 /// Calls `f` with each pack of a tile that this thread has, and which of its elements are keys of the tile.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 fn each_pack_of_tile(
     input: Global<u32>, [begin, end, origin, threads]: [u32; 4], keys: &mut [[u32; 4]; PACKS],

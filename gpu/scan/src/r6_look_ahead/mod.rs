@@ -88,7 +88,7 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
 }
 
 /// The kernel for any operator, which need not be commutative, and elements of 4 or 8 bytes.
-#[inline(always)]
+#[simt::device]
 pub fn scan_by<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, workspace: Global<u64>, exclusive: u32) {
     let (t, warp) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
     let (control, states) = (workspace.slice(0, 1), workspace.slice(STATES, workspace.len() - STATES));
@@ -117,7 +117,7 @@ pub fn scan_by<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, w
 }
 
 /// Adds up tile after tile, publishes the sums, and stores the sum before each thread's elements.
-#[inline(always)]
+#[simt::device]
 fn add<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>, t: u32) {
     let (offsets, mut place) = (OFFSETS::view().cast::<T>(), Place::FIRST);
     while let Some(tile) = next_tile(input, place) {
@@ -152,7 +152,7 @@ fn add<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>, t: u32)
 
 /// Finds the sum before tile after tile: that of all complete groups of 32 tiles, which it keeps, and that of the
 /// incomplete group.
-#[inline(always)]
+#[simt::device]
 fn look_ahead<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>) {
     let (mut place, mut groups, mut end) = (Place::FIRST, O::IDENTITY, 0);
     while let Some(tile) = next_tile(input, place) {
@@ -192,7 +192,7 @@ fn look_ahead<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>) 
 }
 
 /// Scans tile after tile in place.
-#[inline(always)]
+#[simt::device]
 fn scan<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: bool, t: u32) {
     let (before, offsets) = (BEFORE::view().cast::<T>(), OFFSETS::view().cast::<T>());
     let (first, mut place) = (t * VECTORS as u32, Place::FIRST);

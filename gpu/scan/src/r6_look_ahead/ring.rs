@@ -9,13 +9,13 @@ use simt::mbarrier::Mbarrier;
 use simt::{Global, Scalar, Shared, bulk, thread, unroll};
 
 /// How many elements `data` begins after a multiple of 16 bytes.
-#[inline(always)]
+#[simt::device]
 pub(super) fn past_pack<T: Scalar>(data: Global<T>) -> u32 {
     (data.as_ptr() as usize % 16 / size_of::<T>()) as u32
 }
 
 /// Tiles of the input. They begin at multiples of 16 bytes, so the first one may begin before the input.
-#[inline(always)]
+#[simt::device]
 fn tiles<T: Scalar>(input: Global<T>) -> u32 {
     (input.len() as u64 + past_pack(input) as u64).div_ceil(tile::<T>() as u64) as u32
 }
@@ -34,7 +34,7 @@ pub(super) struct Staged<T> {
 }
 
 /// The tile in a stage.
-#[inline(always)]
+#[simt::device]
 fn tile_at<T: Scalar>(input: Global<T>, stage: u32) -> Staged<T> {
     let (drawn, elements) = (DRAWN::view().get(stage), Shared::dynamic(stage * TILE_BYTES, tile::<T>()));
     let (number, tag) = (drawn as u32, (drawn >> 32) as u32 + 1);
@@ -44,7 +44,7 @@ fn tile_at<T: Scalar>(input: Global<T>, stage: u32) -> Staged<T> {
 }
 
 /// Waits for the tile at `place`; `None` if there are no more tiles.
-#[inline(always)]
+#[simt::device]
 pub(super) fn next_tile<T: Scalar>(input: Global<T>, place: Place) -> Option<Staged<T>> {
     Mbarrier::at(FULL::view(), place.stage).wait(place.parity);
     Some(tile_at(input, place.stage)).filter(|tile| tile.number < tiles(input))
@@ -52,13 +52,13 @@ pub(super) fn next_tile<T: Scalar>(input: Global<T>, place: Place) -> Option<Sta
 
 impl<T: Scalar> Staged<T> {
     /// Whether the whole tile is inside the input.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn is_whole(self) -> bool {
         self.high - self.low == tile::<T>()
     }
 
     /// The first place of the packs that are wholly inside, and the number of their elements: bulk copies move packs.
-    #[inline(always)]
+    #[simt::device]
     fn packs(self) -> (u32, u32) {
         let first = if self.low > 0 { T::PACK } else { 0 };
         (first, (self.high / T::PACK * T::PACK).saturating_sub(first))
@@ -66,7 +66,7 @@ impl<T: Scalar> Staged<T> {
 
     /// Fills the places that no bulk copy has filled: those inside the input with their elements, the others with the
     /// identity, which changes no sum. A squad makes the call.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn complete(self, input: Global<T>, t: u32, identity: T) {
         let (first, len) = self.packs();
         let mut i = if first == 0 { len + t } else { t };
@@ -80,7 +80,7 @@ impl<T: Scalar> Staged<T> {
     }
 
     /// Stores the places inside the input. A squad makes the call.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn store(self, output: Global<T>, t: u32) {
         let mut start = t;
         while start < self.high {
@@ -97,7 +97,7 @@ impl<T: Scalar> Staged<T> {
 }
 
 /// The thread that draws tiles from `control` and copies them to the ring and back.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub(super) fn copy_tiles<T: Scalar>(
     input: Global<T>, output: Global<T>, control: Global<u64>, states: Global<u64>, mut drawn: u64,

@@ -138,7 +138,7 @@ pub fn product_fp32_hopper_by<P: Parts>(
 }
 
 /// The setup that all threads share, for the given number of warps that multiply a stage.
-#[inline(always)]
+#[simt::device]
 fn begin(warps: u32) {
     if thread::thread_idx_x() == 0 {
         ring::init_barriers(warps);

@@ -30,7 +30,7 @@ type Pair = ([f32; DOWN], [f32; ALONG]);
 pub(super) type Sums = [[f32; ALONG]; DOWN];
 
 /// Multiplies all units of the block.
-#[inline(always)]
+#[simt::device]
 pub(super) fn run(c: Output, parts: Global<f32>, mut units: Units) {
     let mut walk = Walk::<1>::new();
     let mut unit = units.next();
@@ -59,7 +59,7 @@ impl<const GROUPS: u32> Walk<GROUPS> {
     /// Rows of a tile.
     const ROWS: u32 = ROWS / GROUPS;
 
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn new() -> Self {
         let warp = thread::thread_idx_x() / 32;
         let (row, column) = place(warp % (WARPS / GROUPS), warp::lane_id());
@@ -68,21 +68,21 @@ impl<const GROUPS: u32> Walk<GROUPS> {
     }
 
     /// The group's next stage after this one.
-    #[inline(always)]
+    #[simt::device]
     fn next(place: Place) -> Place {
         let next = place.next(STAGES);
         if GROUPS > 1 { next.next(STAGES) } else { next }
     }
 
     /// Waits for the first stage.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn begin(&mut self) {
         full(self.place.stage).wait(self.place.parity);
         self.pair = Self::load(self.place.stage, 0, self.row, self.column);
     }
 
     /// Adds the products of the next `steps` stages to `sums`.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn add(&mut self, steps: u32, sums: &mut Sums) {
         let &mut Self { row, column, mut place, mut pair } = self;
         let mut left = steps;
@@ -104,7 +104,7 @@ impl<const GROUPS: u32> Walk<GROUPS> {
     }
 
     /// Multiplies the elements of one k, while those of the next, `k` of `stage`, are on their way.
-    #[inline(always)]
+    #[simt::device]
     fn step(stage: u32, k: u32, row: u32, column: u32, (a, b): Pair, sums: &mut Sums) -> Pair {
         let next = Self::load(stage, k, row, column);
         add_outer(sums, &a, &b);
@@ -112,7 +112,7 @@ impl<const GROUPS: u32> Walk<GROUPS> {
     }
 
     /// The thread's elements for one k of a stage.
-    #[inline(always)]
+    #[simt::device]
     fn load(stage: u32, k: u32, row: u32, column: u32) -> Pair {
         let (a, b) = (of_a(stage, Self::ROWS), of_b(stage));
         let (a, b) = (a.slice(row, Self::ROWS * DEPTH - row), b.slice(column, COLUMNS * DEPTH - column));
@@ -126,20 +126,20 @@ impl<const GROUPS: u32> Walk<GROUPS> {
 }
 
 /// Rows and columns from a thread's first element to one of its packs.
-#[inline(always)]
+#[simt::device]
 pub(super) fn to_pack(pack: u32) -> (u32, u32) {
     let (down, along) = (pack / ACROSS, pack % ACROSS);
     (down % 4 + down / 4 * APART_DOWN, along * APART_ALONG)
 }
 
 /// The place of a thread's pack among the packs of all parts. Neighbouring threads have neighbouring places.
-#[inline(always)]
+#[simt::device]
 pub(super) fn in_parts(part: u32, pack: u32, thread: u32) -> u32 {
     (part * PACKS + pack) * MULTIPLIERS + thread
 }
 
 /// First row and column of a thread in the block's tile, by the number of its warp and its lane.
-#[inline(always)]
+#[simt::device]
 pub(super) fn place(number: u32, lane: u32) -> (u32, u32) {
     let (down, along) = (lane >> 1 & 7, lane & 1 | lane >> 4 << 1);
     let across = COLUMNS / WARP_TILE;
@@ -148,7 +148,7 @@ pub(super) fn place(number: u32, lane: u32) -> (u32, u32) {
 
 /// Writes the thread's elements of C, or its sums for a part. Row by row and not in a closure: that would be too long
 /// for the compiler to inline, and the sums would leave the registers.
-#[inline(always)]
+#[simt::device]
 fn store(c: Output, parts: Global<f32>, unit: Unit, (row, column): (u32, u32), sums: &Sums) {
     let (row, column, has_packs) = (unit.row + row, unit.column + column, c.matrix.has_packs());
     if let Some(part) = unit.part {
@@ -173,7 +173,7 @@ fn store(c: Output, parts: Global<f32>, unit: Unit, (row, column): (u32, u32), s
 }
 
 /// [`store`] for one row of C, from (`row`, `column`) on.
-#[inline(always)]
+#[simt::device]
 fn store_row(c: Output, row: u32, column: u32, has_packs: bool, sums: &[f32; ALONG]) {
     unroll::<{ ACROSS as usize }>(|j| {
         c.set_4(row, column + j as u32 * APART_ALONG, pack_of(sums, j), has_packs);
@@ -181,7 +181,7 @@ fn store_row(c: Output, row: u32, column: u32, has_packs: bool, sums: &[f32; ALO
 }
 
 /// [`store`] for one row of the thread's sums for a part.
-#[inline(always)]
+#[simt::device]
 fn leave_row(parts: Global<f32>, part: u32, row: u32, sums: &[f32; ALONG]) {
     unroll::<{ ACROSS as usize }>(|j| {
         parts.set_pack(in_parts(part, row * ACROSS + j as u32, thread::thread_idx_x()), pack_of(sums, j));
@@ -189,7 +189,7 @@ fn leave_row(parts: Global<f32>, part: u32, row: u32, sums: &[f32; ALONG]) {
 }
 
 /// A pack of a row of sums.
-#[inline(always)]
+#[simt::device]
 pub(super) fn pack_of(sums: &[f32; ALONG], pack: usize) -> [f32; 4] {
     [sums[4 * pack], sums[4 * pack + 1], sums[4 * pack + 2], sums[4 * pack + 3]]
 }

@@ -21,19 +21,19 @@ shared!(
 );
 
 /// A stage is first full: its elements are there …
-#[inline(always)]
+#[simt::device]
 pub(super) fn full(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stage)
 }
 
 /// … then empty: all warps have them in registers.
-#[inline(always)]
+#[simt::device]
 pub(super) fn empty(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), STAGES + stage)
 }
 
 /// Initialises the mbarriers for the given number of warps that multiply a stage; one thread calls it.
-#[inline(always)]
+#[simt::device]
 pub(super) fn init_barriers(warps: u32) {
     let mut stage = 0;
     while stage < STAGES {
@@ -46,13 +46,13 @@ pub(super) fn init_barriers(warps: u32) {
 }
 
 /// The elements of A in a stage of a tile with the given number of rows: `DEPTH` times that number.
-#[inline(always)]
+#[simt::device]
 pub(super) fn of_a(stage: u32, rows: u32) -> Shared<f32> {
     Shared::dynamic(stage * STAGE * 4, rows * DEPTH)
 }
 
 /// The elements of B in a stage: `DEPTH` times 128 columns.
-#[inline(always)]
+#[simt::device]
 pub(super) fn of_b(stage: u32) -> Shared<f32> {
     Shared::dynamic((stage * STAGE + STAGE_A) * 4, STAGE_B)
 }
@@ -71,7 +71,7 @@ impl<const GROUPS: u32> Producer<GROUPS> {
     const ROWS: u32 = ROWS / GROUPS;
 
     /// Fills stage after stage, for all units of the block.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn run(a: Source, b: Source, mut units: Units) {
         a.prefetch();
         b.prefetch();
@@ -97,7 +97,7 @@ impl<const GROUPS: u32> Producer<GROUPS> {
     }
 
     /// Waits until the next stage is empty, and has a step of A and B copied to it.
-    #[inline(always)]
+    #[simt::device]
     fn fill(&mut self, unit: Unit, step: u32) {
         let Place { stage, parity } = self.place;
         // The phase before the first counts as ended.

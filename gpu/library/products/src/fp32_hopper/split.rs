@@ -36,7 +36,7 @@ impl<const BLOCKS: usize, const PARTS: usize> Parts for By<BLOCKS, PARTS> {
     const BLOCKS: u32 = BLOCKS as u32;
     const GROUPS: u32 = (PARTS / BLOCKS) as u32;
 
-    #[inline(always)]
+    #[simt::device]
     fn produce(a: Source, b: Source, work: Work) {
         if thread::thread_idx_x() == MULTIPLIERS {
             // For A and B; and for C, which is written after the first `cluster::sync`.
@@ -51,7 +51,7 @@ impl<const BLOCKS: usize, const PARTS: usize> Parts for By<BLOCKS, PARTS> {
         cluster::sync(); // no block ends before the others have read its sums
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn multiply(c: Output, work: Work) {
         let mut sums = Sums::default();
         let (row, column) = if Self::GROUPS == 1 {
@@ -79,7 +79,7 @@ impl<const BLOCKS: usize, const PARTS: usize> Parts for By<BLOCKS, PARTS> {
 
 impl<const BLOCKS: usize, const PARTS: usize> By<BLOCKS, PARTS> {
     /// Adds the products of the group's steps. Returns the first row and column of the thread in the tile.
-    #[inline(always)]
+    #[simt::device]
     fn walk<const GROUPS: u32>(mut walk: Walk<GROUPS>, work: Work, sums: &mut Sums) -> (u32, u32) {
         if let Some(unit) = Self::units(work).next() {
             walk.begin();
@@ -91,7 +91,7 @@ impl<const BLOCKS: usize, const PARTS: usize> By<BLOCKS, PARTS> {
     }
 
     /// The steps of the block.
-    #[inline(always)]
+    #[simt::device]
     fn units(work: Work) -> Units {
         let blocks = BLOCKS as u32;
         Units::of_part(work, thread::block_idx_x() / blocks, (cluster::rank(), blocks))
@@ -99,7 +99,7 @@ impl<const BLOCKS: usize, const PARTS: usize> By<BLOCKS, PARTS> {
 
     /// Writes the block's packs of the tile: the sums of all blocks, in the order of their rank. A thread has the same
     /// places in all blocks, and the elements from (`row`, `column`) on are its own.
-    #[inline(always)]
+    #[simt::device]
     fn add_up(own: Shared<f32>, c: Output, row: u32, column: u32) {
         let (parts, groups, has_packs) = (PARTS as u32, Self::GROUPS, c.matrix.has_packs());
         // Threads of all groups that have the same elements add up different packs of them.
@@ -137,7 +137,7 @@ impl<const BLOCKS: usize, const PARTS: usize> By<BLOCKS, PARTS> {
 
 /// Writes a row of the thread's sums: neighbouring threads have neighbouring places for a pack. Like
 /// [`super::multiply`], not all rows in a closure.
-#[inline(always)]
+#[simt::device]
 fn leave_row(own: Shared<f32>, row: u32, sums: &[f32; ALONG]) {
     unroll::<{ ACROSS as usize }>(|j| {
         own.set_pack((row * ACROSS + j as u32) * MULTIPLIERS + thread::thread_idx_x(), pack_of(sums, j));

@@ -62,28 +62,28 @@ impl Work {
     }
 
     /// First row and column of a tile.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn place(&self, tile: u32) -> (u32, u32) {
         let (row, column) = in_groups(tile, self.down, self.along);
         (row * self.rows, column * COLUMNS)
     }
 
     /// The K steps of all shared tiles.
-    #[inline(always)]
+    #[simt::device]
     fn shared_steps(&self) -> u64 {
         u64::from(self.tiles() - self.shared) * u64::from(self.steps)
     }
 
     /// The number of the part that a block has of a tile, from step `from` on. A block has at most two parts of tiles:
     /// the end of one or the middle, and the beginning of another.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn part(block: u32, from: u32) -> u32 {
         2 * block + u32::from(from == 0)
     }
 
     /// The parts of a shared tile in the order of their steps, none if one block has it whole: the first, and the
     /// blocks that have the others.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn parts(&self, tile: u32) -> Option<(u32, Range<u32>)> {
         let all = self.shared_steps();
         let block_of = |step: u64| (((step + 1) * u64::from(self.blocks) - 1) / all) as u32;
@@ -95,7 +95,7 @@ impl Work {
 
 impl Units {
     /// All units of the block with this number.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn of_block(work: Work, block: u32) -> Self {
         let all = work.shared_steps();
         let begin = |block: u32| (block as u64 * all / work.blocks as u64) as u32;
@@ -103,14 +103,14 @@ impl Units {
     }
 
     /// The steps of `tile` that a block of its cluster takes, by its rank and the cluster's size.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn of_part(work: Work, tile: u32, (rank, blocks): (u32, u32)) -> Self {
         let begin = |rank: u32| tile * work.steps + rank * work.steps / blocks;
         Self { work, block: 0, step: begin(rank), end: begin(rank + 1), tile: 0 }
     }
 
     /// The next unit: first the block's parts of shared tiles, then whole tiles.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn next(&mut self) -> Option<Unit> {
         let work = self.work;
         if self.step < self.end {

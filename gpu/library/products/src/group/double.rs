@@ -74,7 +74,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     pub const BOX_ROWS: [u32; 2] = [Self::ROWS, DEPTH];
 
     /// C = alpha·A·B + beta·C, where k is not 0.
-    #[inline(always)]
+    #[simt::device]
     pub fn product(a: TensorMap<f32>, b: TensorMap<f32>, c: Output<f64>, shape: Shape<f64>) {
         const { assert!(DOWN.is_multiple_of(HELD) && (Self::COLUMNS / SIDE).is_multiple_of(BLOCKS)) };
         let (thread, copies) = (thread::thread_idx_x(), Self::WARPS * 32);
@@ -113,13 +113,13 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     }
 
     /// The block's tiles of C.
-    #[inline(always)]
+    #[simt::device]
     fn tiles(shape: &Shape<f64>) -> Tiles {
         Tiles::of_cluster::<BLOCKS>(shape, Self::ROWS, Self::COLUMNS, false)
     }
 
     /// Fills stage after stage, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     fn produce(a: TensorMap<f32>, b: TensorMap<f32>, shape: Shape<f64>) {
         let (mut tiles, mut place) = (Self::tiles(&shape), Place::FIRST);
         while let Some(tile) = tiles.next() {
@@ -134,7 +134,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
 
     /// Waits until a stage is empty, and has the boxes from `k` on copied to it. In a cluster each block copies its
     /// share of B to all.
-    #[inline(always)]
+    #[simt::device]
     fn fill(
         Place { stage, parity }: Place,
         (a, b): (TensorMap<f32>, TensorMap<f32>),
@@ -167,7 +167,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     }
 
     /// Multiplies what is in the ring, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     fn multiply(c: Output<f64>, shape: Shape<f64>) {
         let (steps, mut place) = (shape.k.div_ceil(DEPTH), Place::FIRST);
         let (ring, pairs) = (Self::RING.whole(), c.matrix.has_pairs());
@@ -184,7 +184,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     /// The four pieces of eight rows that a lane holds meet the first sixteen columns, then the second; then other four
     /// do. Elements are loaded to the registers of those that the MMA before the last was the last to read, three
     /// MMAs before they are needed: so neither waits for the other.
-    #[inline(always)]
+    #[simt::device]
     fn sums(ring: Tile<f32>, mut place: Place, mut steps: u32) -> (Sums<DOWN>, Place) {
         let (lane, mut sums) = (Self::lane(), [[[0.0; 4]; ALONG]; DOWN]);
         let mut stage = Self::arrived(ring, place);
@@ -229,7 +229,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     }
 
     /// The tiles of A and B in a stage, once they are there.
-    #[inline(always)]
+    #[simt::device]
     fn arrived(ring: Tile<f32>, place: Place) -> (Shared<f64>, Shared<f64>) {
         full(place.stage).wait(place.parity);
         // The lanes saw the end of the phase one by one; what follows they do together.
@@ -241,7 +241,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     /// The blocks that fill a stage may do so again: all lanes have what they load from it. An arrival alone does not
     /// wait for loads in flight, and TMA writes by another proxy, which could overtake them: so each lane fences its
     /// loads before one of them arrives. Lanes see it alike.
-    #[inline(always)]
+    #[simt::device]
     fn give_back(stage: u32) {
         bulk::fence();
         warp::sync_warp(FULL);
@@ -254,7 +254,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     }
 
     /// First row and column of the warp's tile within the block's.
-    #[inline(always)]
+    #[simt::device]
     fn place_of_warp() -> (u32, u32) {
         let warp = thread::thread_idx_x() / 32;
         (warp / WIDE * 8 * DOWN as u32, warp % WIDE * 16 * ALONG as u32)
@@ -263,7 +263,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
     /// Where the lane finds its elements. With g = lane / 4 and t = lane % 4, row g of a fragment of Aᵀ is row
     /// g / 2 + g % 2 · 4 of the piece: the eight lanes that load together read four packs each of two rows, four apart,
     /// and find them in different banks. Of B they read two packs of every second of eight rows.
-    #[inline(always)]
+    #[simt::device]
     fn lane() -> Lane {
         let ((down, across), lane) = (Self::place_of_warp(), warp::lane_id());
         let (g, t) = (lane / 4, lane % 4);
@@ -273,7 +273,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
 
     /// Writes the lane's elements of C. A fragment's columns 2t and 2t + 1 are rows t and t + 4 of eight of C, its rows
     /// g and g + 8 are neighboring columns.
-    #[inline(always)]
+    #[simt::device]
     fn store(c: Output<f64>, (row, column): (u32, u32), sums: &Sums<DOWN>, pairs: bool) {
         let inside = row + Self::ROWS <= c.matrix.rows && column + Self::COLUMNS <= c.matrix.columns;
         let ((down, across), lane) = (Self::place_of_warp(), warp::lane_id());
@@ -302,7 +302,7 @@ impl<const DOWN: usize, const HIGH: u32, const WIDE: u32, const STAGES: u32, con
 
 impl Lane {
     /// The lane's part of a fragment of Aᵀ: K 2t, 2t + 1, 8 + 2t and 9 + 2t of a row of piece `i`.
-    #[inline(always)]
+    #[simt::device]
     fn row(self, (a, _): (Shared<f64>, Shared<f64>), i: usize) -> FragmentB64 {
         // Packs are permuted by bits of the row; that four packs further on is in the place whose bit 2 differs.
         let at = |pack: u32| a.get_pack(pack + i as u32 * 64);
@@ -312,7 +312,7 @@ impl Lane {
 
     /// The lane's part of a fragment of Bᵀ, in the same order of K. Its rows g and g + 8 are neighboring columns, which
     /// are one load.
-    #[inline(always)]
+    #[simt::device]
     fn columns(self, (_, b): (Shared<f64>, Shared<f64>), j: usize) -> FragmentA64 {
         let at = |of: usize, down: u32| b.get_pack(self.columns[of] + down * 64 + j as u32 * 128);
         let ([a, b], [c, d], [e, f], [g, h]) = (at(0, 0), at(1, 0), at(0, 1), at(1, 1));

@@ -71,7 +71,7 @@ impl Unscaled for Promoted {
 impl Adds for OnTensorCores {
     const ON_TENSOR_CORES: bool = true;
 
-    #[inline(always)]
+    #[simt::device]
     fn factors(self, _: u32, _: u32, _: u32) -> [[f32; 2]; 2] {
         [[1.0; 2]; 2]
     }
@@ -80,7 +80,7 @@ impl Adds for OnTensorCores {
 impl Adds for Promoted {
     const ON_TENSOR_CORES: bool = false;
 
-    #[inline(always)]
+    #[simt::device]
     fn factors(self, _: u32, _: u32, _: u32) -> [[f32; 2]; 2] {
         [[1.0; 2]; 2]
     }
@@ -89,7 +89,7 @@ impl Adds for Promoted {
 impl Adds for Scaled {
     const ON_TENSOR_CORES: bool = false;
 
-    #[inline(always)]
+    #[simt::device]
     fn factors(self, row: u32, column: u32, step: u32) -> [[f32; 2]; 2] {
         // Rows and columns outside of the matrix are multiplied too, and go nowhere: they take the last factor.
         let of = |all: Global<f32>, line: u32| all.get((line * self.steps + step).min(all.len() - 1));
@@ -119,7 +119,7 @@ pub struct Eights<A, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>(Ph
 impl<L: Eight, R: Eight, C: OfC, A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>
     Role<(PhantomData<(L, R)>, Written<C>, A)> for Eights<A, SUMS, STAGES, BLOCKS>
 {
-    #[inline(always)]
+    #[simt::device]
     fn multiply_all((_, (of_c, c, shape, boxes), adds): (PhantomData<(L, R)>, Written<C>, A)) {
         Self::multiply::<L, R, C>(of_c, c, shape, boxes, adds);
     }
@@ -139,7 +139,7 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     };
 
     /// C = alpha·A·B + beta·C, where k is not 0. The map of C is used if `boxes`, and beta is 0 then.
-    #[inline(always)]
+    #[simt::device]
     pub fn product<L: Eight, R: Eight, C: OfC>(
         (a, b, of_c): (TensorMap<L>, TensorMap<R>, TensorMap<C>),
         c: Output<C>,
@@ -152,7 +152,7 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     }
 
     /// Multiplies what is in the ring, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     fn multiply<L: Eight, R: Eight, C: OfC>(map: TensorMap<C>, c: Output<C>, shape: Shape, boxes: bool, adds: A) {
         let (steps, mut place) = (Loads::<C, SUMS, STAGES, BLOCKS>::steps::<L>(&shape), Place::FIRST);
         // As lane 0 has it, for the reason given at `Tiles::next_alike`.
@@ -182,7 +182,7 @@ impl<A: Adds, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Eights<A,
     }
 
     /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place after it.
-    #[inline(always)]
+    #[simt::device]
     fn sums<L: Eight, R: Eight, C: OfC, const N: usize>(
         mut place: Place,
         steps: u32,

@@ -27,7 +27,7 @@ pub trait OfC: Packed {
 }
 
 impl OfC for f32 {
-    #[inline(always)]
+    #[simt::device]
     fn put<const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const N: usize>(
         map: TensorMap<f32>,
         c: Output<f32>,
@@ -48,7 +48,7 @@ impl OfC for f32 {
 }
 
 impl OfC for bf16 {
-    #[inline(always)]
+    #[simt::device]
     fn put<const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const N: usize>(
         map: TensorMap<bf16>,
         c: Output<bf16>,
@@ -62,14 +62,14 @@ impl OfC for bf16 {
 
 /// The place of a warp's box in dynamic shared memory, where the first of all begins at `first`: of those of a tile,
 /// number `i`.
-#[inline(always)]
+#[simt::device]
 fn place(first: u32, i: usize) -> Tile<f32> {
     let warp = thread::thread_idx_x() / 32;
     Tile::dynamic(first + warp * BOXES * BOX + i as u32 % BOXES * BOX, STORED)
 }
 
 /// Writes the warp's sums of columns 32·`i` and following to a box.
-#[inline(always)]
+#[simt::device]
 fn fill<const N: usize>(to: Tile<f32>, lane: u32, sums: &[f32; N], i: usize) {
     let (g, t, odd) = (lane / 4, lane % 4, lane / 4 % 2 == 1);
     let words = to.elements().cast::<u64>();
@@ -90,7 +90,7 @@ fn fill<const N: usize>(to: Tile<f32>, lane: u32, sums: &[f32; N], i: usize) {
 }
 
 /// Has TMA write the warp's rows of C, box by box; `at` is the first place of the group's.
-#[inline(always)]
+#[simt::device]
 fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32; N], first: u32) {
     // Not known before, so that no addresses take registers while tiles are multiplied.
     let lane = opaque(warp::lane_id());
@@ -116,7 +116,7 @@ fn store_boxes<const N: usize>(map: TensorMap<f32>, at: (u32, u32), sums: &[f32;
 /// Writes the warp's rows of C by way of a box, so that eight lanes write 128 bytes of a row: from registers, an
 /// instruction would reach 16 lines of L1 instead of four. The sums move up in a loop: what is short here leaves ptxas
 /// the registers of the products.
-#[inline(always)]
+#[simt::device]
 fn store_rows<const N: usize>(c: Output<f32>, at: (u32, u32), mut sums: [f32; N], first: u32) {
     let lane = opaque(warp::lane_id()); // as above
     let (row, within) = (at.0 + thread::thread_idx_x() / 32 % 4 * STORED + lane / 8, lane % 8 * 4);

@@ -45,14 +45,14 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
     #[cfg(not(target_os = "cuda"))]
     const BOX_ROWS: [u32; 3] = [if A::ACROSS { SIDE } else { ROWS }, Self::COLUMNS, SIDE];
 
-    #[inline(always)]
+    #[simt::device]
     fn product([a, b, of_c]: Maps<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
         Loads::<A, SUMS, STAGES>::by_roles::<Self, _, _, _>(a, b, shape, (of_c, c, shape, boxes));
     }
 }
 
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Role<Written<f32>> for Held<A, SUMS, STAGES> {
-    #[inline(always)]
+    #[simt::device]
     fn multiply_all((of_c, c, shape, boxes): Written<f32>) {
         Self::multiply(of_c, c, shape, boxes);
     }
@@ -77,7 +77,7 @@ struct Rows {
 }
 
 impl Rows {
-    #[inline(always)]
+    #[simt::device]
     fn of_lane() -> Self {
         let (warp, lane) = (thread::thread_idx_x() / 32 % 4, warp::lane_id());
         let (g, t) = (lane / 4, lane % 4);
@@ -89,14 +89,14 @@ impl Rows {
 /// A number of which the tensor cores see one of the two nearest to `x`, at most 2⁻¹¹·|x| from it, and `x` itself if
 /// they see all of it. They cut it off where it is up to 2⁻¹⁰·|x| too large. `Tf32::nearest` takes an instruction that
 /// is slow, and the adding of half a unit to the bits, as in `Tf32::split`, would make zero of some NaN.
-#[inline(always)]
+#[simt::device]
 fn nearest(x: f32) -> Tf32 {
     Tf32::truncated(fma(x, 1.0 / 2048.0, x))
 }
 
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
     /// Multiplies what is in the ring, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     fn multiply(map: TensorMap<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
         let ring = Loads::<A, SUMS, STAGES>::RING;
         let (steps, mut place) = (shape.k.div_ceil(SIDE), Place::FIRST);
@@ -150,7 +150,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
 
     /// The lane's fragments of sixteen k, the first or the second of a stage: `of_a` is a box of 32 k and the warp's 32
     /// rows, which lies as `A` says.
-    #[inline(always)]
+    #[simt::device]
     fn fragments(of_a: Tile<f32>, Rows { two, swapped, t, .. }: Rows, half: u32) -> [FragmentA; 2] {
         [0, 1].map(|step| {
             let k = half * 16 + step * 8 + t;
@@ -173,14 +173,14 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
     }
 
     /// The lane's sums of two neighbouring rows and column `e` of its two in the eight with number `j`.
-    #[inline(always)]
+    #[simt::device]
     fn two(sums: &[f32; SUMS], rows: Rows, j: usize, e: usize) -> [f32; 2] {
         let (first, second) = (sums[4 * j + e], sums[4 * j + 2 + e]);
         if !A::ACROSS && rows.swapped == 1 { [second, first] } else { [first, second] }
     }
 
     /// Has TMA write the rows of C that two warps have, box by box; (`row`, `column`) is the first of the 32 rows.
-    #[inline(always)]
+    #[simt::device]
     fn store_boxes(map: TensorMap<f32>, row: u32, column: u32, rows: Rows, sums: &[f32; SUMS], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
         let (pair, writes) = (warp / 2, warp % 2 == 0 && lane == 0);
@@ -211,7 +211,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
     }
 
     /// Writes the thread's elements of C; (`row`, `column`) is the first of the 32 rows.
-    #[inline(always)]
+    #[simt::device]
     fn store(c: Output<f32>, row: u32, column: u32, rows: Rows, sums: &[f32; SUMS]) {
         let (row, column) = (row + rows.two, column + 2 * rows.t);
         let (down, has_pairs) = (c.by_columns(), c.has_pairs());

@@ -31,14 +31,14 @@ pub trait Half: Packed {
 }
 
 impl Half for bf16 {
-    #[inline(always)]
+    #[simt::device]
     fn nearest_two(first: f32, second: f32) -> u32 {
         to_bf16_pair(first, second)
     }
 }
 
 impl Half for f16 {
-    #[inline(always)]
+    #[simt::device]
     fn nearest_two(first: f32, second: f32) -> u32 {
         let [first, second] = [first, second].map(|sum| to_f16(sum).to_bits() as u32);
         first | second << 16
@@ -117,7 +117,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     const BOX_ROWS: [u32; 3] =
         [if A::ACROSS { SIDE } else { Self::ROWS }, if B::ACROSS { SIDE } else { Self::SHARE }, STORED];
 
-    #[inline(always)]
+    #[simt::device]
     fn product([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
         Self::by_roles::<Self, _, _, _>(a, b, shape, (of_c, c, shape, boxes));
     }
@@ -126,7 +126,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
     Role<Written<T>> for Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
 {
-    #[inline(always)]
+    #[simt::device]
     fn multiply_all((of_c, c, shape, boxes): Written<T>) {
         Self::multiply(of_c, c, shape, boxes);
     }
@@ -150,7 +150,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
 
     /// The roles of the threads: one fills the ring with boxes of A and B, whose elements may differ from those of C,
     /// and those of the first warps multiply as `P` does.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn by_roles<P: Role<W>, W, L: Operand, R: Operand>(
         a: TensorMap<L>,
         b: TensorMap<R>,
@@ -191,13 +191,13 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     }
 
     /// K steps, rounded up so that each group has the same number: elements past k are zero.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn steps<L: Operand>(shape: &Shape) -> u32 {
         shape.k.div_ceil(Tile::<L>::DEPTH).next_multiple_of(TURNS)
     }
 
     /// The warp has multiplied what is in a stage: the blocks that fill it may do so again. Lanes see it alike.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn give_back(stage: u32, lane: u32) {
         let empty = empty(stage, STAGES);
         match BLOCKS {
@@ -212,7 +212,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
 {
     /// Multiplies what is in the ring, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     fn multiply(map: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let (steps, mut place) = (Self::steps::<T>(&shape), Place::FIRST);
         // As lane 0 has it, for the reason given at `Tiles::next_alike`.
@@ -249,7 +249,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     }
 
     /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place after it.
-    #[inline(always)]
+    #[simt::device]
     fn sums<const N: usize>(
         mut place: Place,
         steps: u32,
@@ -287,7 +287,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     }
 
     /// Writes a tile of C, whose first row and column are given.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn put<const N: usize>(
         map: TensorMap<T>,
         c: Output<T>,

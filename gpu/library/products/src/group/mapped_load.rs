@@ -27,7 +27,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
 {
     /// Fills stage after stage, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn produce<L: Operand, R: Operand>(a: TensorMap<L>, b: TensorMap<R>, shape: Shape) {
         let (steps, mut place) = (Self::steps::<L>(&shape), Place::FIRST);
         let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::RING.columns, Self::HAS_NARROW);
@@ -43,7 +43,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
 
     /// Waits until a stage is empty, and has the boxes from `k` on copied to it. In a cluster each block copies its
     /// share of B to all.
-    #[inline(always)]
+    #[simt::device]
     fn fill<L: Operand, R: Operand>(
         Place { stage, parity }: Place,
         (a, b): (TensorMap<L>, TensorMap<R>),
@@ -81,7 +81,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     }
 
     /// Has the boxes of an operand copied that begin at `k`.
-    #[inline(always)]
+    #[simt::device]
     fn load<E: Operand>(Share { map, first, across, boxes, shared }: Share<E>, to: Tile<E>, stage: u32, k: u32) {
         let (side, barrier) = (Tile::<E>::DEPTH, full(stage));
         let load = |to: Tile<E>, row: u32, column: u32| match shared {

@@ -15,14 +15,14 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
 {
     /// Where the second group leaves its sums for the first: those of a number side by side, one per thread.
-    #[inline(always)]
+    #[simt::device]
     fn given_sums() -> Shared<f32> {
         let first = Self::RING.bytes_of_stages() + Self::BOXES_BYTES;
         Tile::<f32>::dynamic(first, Self::GIVEN_BYTES / warpgroup::ROW).elements()
     }
 
     /// Adds the sums of the second group to those of the first. Both make the call.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn join(sums: &mut [f32; SUMS], is_first: bool) {
         let (given, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
         if !is_first {
@@ -36,7 +36,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     }
 
     /// Has TMA write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn store<const N: usize>(map: TensorMap<T>, row: u32, column: u32, sums: &[f32; N], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
         let first = Self::RING.bytes_of_stages() + warp * BOXES * BOX;
@@ -69,7 +69,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 }
 
 /// Calls `f` with the number of each sum.
-#[inline(always)]
+#[simt::device]
 pub(super) fn each<const SUMS: usize>(mut f: impl FnMut(usize)) {
     unroll::<32>(|j| {
         if 4 * j < SUMS {

@@ -75,7 +75,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
 {
     const CLUSTER: u32 = if BLOCKS > 1 { BLOCKS } else { 0 };
 
-    #[inline(always)]
+    #[simt::device]
     fn product(a: impl Filled<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
         let thread = thread::thread_idx_x();
         if thread == 0 {
@@ -114,7 +114,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     pub(super) const SHARED_BYTES: u32 = Self::RING.bytes();
 
     /// The number of K steps, and the block's range of them: its first, and the one after its last.
-    #[inline(always)]
+    #[simt::device]
     fn steps(shape: &Shape) -> (u32, u32, u32) {
         let steps = shape.k.div_ceil(Tile::<T>::DEPTH);
         if BLOCKS == 1 {
@@ -125,7 +125,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     }
 
     /// Fills stage after stage, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     fn produce(a: impl Filled<T>, b: Global<T>, shape: Shape) {
         let ((steps, first, end), mut place) = (Self::steps(&shape), Place::FIRST);
         let mut tiles = Tiles::of_parts::<BLOCKS>(&shape, Self::COLUMNS);
@@ -140,7 +140,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     }
 
     /// Multiplies what is in the ring, for all tiles of the block.
-    #[inline(always)]
+    #[simt::device]
     fn multiply(c: Output<T>, shape: Shape) {
         let ((_, first, end), mut place) = (Self::steps(&shape), Place::FIRST);
         let group = thread::thread_idx_x() / 128;
@@ -171,7 +171,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
 
     /// Writes the block's half of the columns of a tile: the sums of both blocks, in the order of their rank. The block
     /// has no other tile.
-    #[inline(always)]
+    #[simt::device]
     fn add_up(c: Output<T>, row: u32, column: u32, sums: &[f32; SUMS]) {
         let (rank, thread) = (cluster::rank(), thread::thread_idx_x());
         // Packs of the half that the other block writes: neighbouring threads have neighbouring places.
@@ -204,7 +204,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     }
 
     /// Adds the products of a stage.
-    #[inline(always)]
+    #[simt::device]
     fn stage(stage: u32, group: u32, sums: &mut Sums<SUMS, WIDE>) {
         let held = P::hold(Self::RING.a::<f32>(stage, 0).rows(group * GROUP, GROUP));
         Self::side(held, stage, group, 0, sums);
@@ -214,7 +214,7 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
     }
 
     /// [`Groups::stage`] for the columns of one call.
-    #[inline(always)]
+    #[simt::device]
     fn side(held: P::Held, stage: u32, group: u32, side: usize, sums: &mut Sums<SUMS, WIDE>) {
         let columns = 2 * SUMS as u32;
         let (rows, columns) = ((group * GROUP, GROUP), (side as u32 * columns, columns));

@@ -23,19 +23,19 @@ const _: () = assert!(SIDE == WORDS, "a block copies a square of words");
 shared!(SQUARE: [f32; SIDE * STRIDE]);
 
 /// Blocks that copy an operand of `T`, whose copy has a whole number of tiles along K.
-#[inline(always)]
+#[simt::device]
 pub(super) const fn blocks<T: Packed>(panel: &Panel) -> u32 {
     panel.blocks(SIDE, Tile::<T>::DEPTH)
 }
 
 /// The square as words.
-#[inline(always)]
+#[simt::device]
 fn square<T: Packed>() -> Shared<T::Word> {
     SQUARE::view().cast()
 }
 
 /// Copies A and B to tiles, elements in the parts `P`; what lies outside of them becomes zero.
-#[inline(always)]
+#[simt::device]
 pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
     (from_a, to_a, a): (Global<T>, Global<T>, Panel),
     (from_b, to_b, b): (Global<T>, Global<T>, Panel),

@@ -29,12 +29,12 @@ impl Packed for f32 {
 
     const NOTHING: f32 = 0.0;
 
-    #[inline(always)]
+    #[simt::device]
     fn word(from: Global<f32>, at: u32, _: u32, _: u32) -> f32 {
         from.get(at)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn large(four: [f32; 4]) -> [f32; 4] {
         four.map(|x| Tf32::nearest(x).value())
     }
@@ -47,7 +47,7 @@ macro_rules! halves {
 
             const NOTHING: u32 = 0;
 
-            #[inline(always)]
+            #[simt::device]
             fn word(from: Global<$t>, at: u32, step_deep: u32, there: u32) -> u32 {
                 let two = there > 1;
                 if two && step_deep == 1 && (from.as_ptr() as usize + 2 * at as usize).is_multiple_of(4) {
@@ -57,7 +57,7 @@ macro_rules! halves {
                 from.get(at).to_bits() as u32 | (second as u32) << 16
             }
 
-            #[inline(always)]
+            #[simt::device]
             fn large(four: [u32; 4]) -> Self::Pack {
                 let mut pack = Self::Pack::default();
                 simt::unroll::<8>(|i| pack[i] = Self::from_bits((four[i / 2] >> (i % 2 * 16)) as u16));

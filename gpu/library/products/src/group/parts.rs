@@ -20,13 +20,13 @@ pub struct Operands {
 
 impl Operands {
     /// A part of A.
-    #[inline(always)]
+    #[simt::device]
     fn a<T: Operand>(self, part: u32) -> Tile<T> {
         self.ring.a(self.stage, part).rows(self.rows.0, self.rows.1)
     }
 
     /// A part of B.
-    #[inline(always)]
+    #[simt::device]
     fn b<T: Operand>(self, part: u32) -> Tile<T> {
         self.ring.b(self.stage, part).rows(self.columns.0, self.columns.1)
     }
@@ -59,15 +59,15 @@ impl<T: Packed> Parts<T> for Whole {
     const COUNT: u32 = 1;
     type Held = ();
 
-    #[inline(always)]
+    #[simt::device]
     fn hold(_: Tile<f32>) {}
 
-    #[inline(always)]
+    #[simt::device]
     fn second(_: [T::Word; 4], _: T::Pack, _: bool) -> Option<T::Pack> {
         None
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn multiply_add<const SUMS: usize>(_: (), operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
         warpgroup::multiply_add(operands.a::<T>(0), operands.b(0), sums)
     }
@@ -80,15 +80,15 @@ impl Parts<f32> for Split {
     const COUNT: u32 = 2;
     type Held = ();
 
-    #[inline(always)]
+    #[simt::device]
     fn hold(_: Tile<f32>) {}
 
-    #[inline(always)]
+    #[simt::device]
     fn second(four: [f32; 4], large: [f32; 4], _: bool) -> Option<[f32; 4]> {
         Some(rests(four, large).map(|rest| Tf32::nearest(rest).value()))
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn multiply_add<const SUMS: usize>(_: (), operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
         let (a, b) = ([0, 1].map(|part| operands.a::<f32>(part)), [0, 1].map(|part| operands.b::<f32>(part)));
         warpgroup::multiply_add_split(a, b, sums)
@@ -104,7 +104,7 @@ impl Parts<f32> for HeldSplit {
     /// Four fragments of eight k: large parts, and rests.
     type Held = [[FragmentA; 4]; 2];
 
-    #[inline(always)]
+    #[simt::device]
     fn hold(a: Tile<f32>) -> Self::Held {
         let (warp, lane) = (thread::thread_idx_x() / 32 % 4, warp::lane_id());
         // Packs are permuted by the bits of the row, which rows g and g + 8 have in common. That of a number is found
@@ -118,12 +118,12 @@ impl Parts<f32> for HeldSplit {
         [four(|i| four(|j| of[i][j].0)), four(|i| four(|j| of[i][j].1))]
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn second(four: [f32; 4], large: [f32; 4], of_b: bool) -> Option<[f32; 4]> {
         Split::second(four, large, of_b)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn multiply_add<const SUMS: usize>(held: Self::Held, operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
         warpgroup::multiply_add_split_held(held, [0, 1].map(|part| operands.b(part)), sums)
     }
@@ -139,17 +139,17 @@ impl Parts<f32> for Mixed {
     const COUNT: u32 = 2;
     type Held = ();
 
-    #[inline(always)]
+    #[simt::device]
     fn hold(_: Tile<f32>) {}
 
-    #[inline(always)]
+    #[simt::device]
     fn second(four: [f32; 4], large: [f32; 4], of_b: bool) -> Option<[f32; 4]> {
         let (elements, rests) = (halves(four), halves(rests(four, large)));
         let ([w, x], [y, z]) = if of_b { (rests, elements) } else { (elements, rests) };
         Some([w, x, y, z])
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn multiply_add<const SUMS: usize>(_: (), operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
         let small = [operands.a::<bf16>(1), operands.b(1)];
         warpgroup::multiply_add_mixed(small, [operands.a(0), operands.b(0)], sums)
@@ -157,13 +157,13 @@ impl Parts<f32> for Mixed {
 }
 
 /// The residuals of the elements after their large parts: exact.
-#[inline(always)]
+#[simt::device]
 fn rests(four: [f32; 4], large: [f32; 4]) -> [f32; 4] {
     [0, 1, 2, 3].map(|i| four[i] - large[i])
 }
 
 /// The nearest numbers of 16 bits, two in a word.
-#[inline(always)]
+#[simt::device]
 fn halves(four: [f32; 4]) -> [f32; 2] {
     let [w, x, y, z] = four.map(|x| u32::from(to_bf16(x).to_bits()));
     [w | x << 16, y | z << 16].map(f32::from_bits)

@@ -20,13 +20,13 @@ shared!(
 );
 
 /// A stage is first full: its tiles are there …
-#[inline(always)]
+#[simt::device]
 pub(super) fn full(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stage)
 }
 
 /// … then empty: all warps have multiplied its elements. For a ring of the given number of stages.
-#[inline(always)]
+#[simt::device]
 pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stages + stage)
 }
@@ -43,10 +43,10 @@ pub trait Filled<T>: Copy {
 
 /// A copy in tiles: the parts of a step are side by side.
 impl<T: Operand> Filled<T> for Global<T> {
-    #[inline(always)]
+    #[simt::device]
     fn prefetch(self) {}
 
-    #[inline(always)]
+    #[simt::device]
     fn load(self, to: Tile<T>, (first, rows): (u32, u32), (step, steps): (u32, u32), barrier: Mbarrier) {
         let len = to.elements().len();
         bulk::load(to.elements(), self.slice((first / rows * steps + step) * len, len), barrier);
@@ -55,12 +55,12 @@ impl<T: Operand> Filled<T> for Global<T> {
 
 /// The operand as it is, which is K-major.
 impl<T: Operand> Filled<T> for TensorMap<T> {
-    #[inline(always)]
+    #[simt::device]
     fn prefetch(self) {
         TensorMap::prefetch(self);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn load(self, to: Tile<T>, (first, _): (u32, u32), (step, _): (u32, u32), barrier: Mbarrier) {
         TensorMap::load(self, to, first, step * Tile::<T>::DEPTH, barrier);
     }
@@ -106,33 +106,33 @@ impl Ring {
     }
 
     /// All stages, as one tile whose address is kept: for roles that have no registers to save.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn whole<T: Operand>(self) -> Tile<T> {
         Tile::dynamic(0, self.bytes_of_stages() / ROW).kept()
     }
 
     /// The rows of a stage of [`Ring::whole`] that are the only part of the tile of A, and those of B.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn stage_of<T: Operand>(self, whole: Tile<T>, stage: u32) -> (Tile<T>, Tile<T>) {
         let first = stage * (self.rows + self.columns);
         (whole.rows(first, self.rows), whole.rows(first + self.rows, self.columns))
     }
 
     /// A part of the tile of A in a stage.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn a<T: Operand>(self, stage: u32, part: u32) -> Tile<T> {
         Tile::dynamic(stage * self.stage() + part * self.part_a(), self.rows)
     }
 
     /// A part of the tile of B in a stage.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn b<T: Operand>(self, stage: u32, part: u32) -> Tile<T> {
         let first = stage * self.stage() + self.parts_a * self.part_a();
         Tile::dynamic(first + part * self.part_b(), self.columns)
     }
 
     /// Initialises the mbarriers for the given number of warps that multiply; one thread calls it.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn init_barriers(self, warps: u32) {
         let mut stage = 0;
         while stage < self.stages {
@@ -146,7 +146,7 @@ impl Ring {
 
     /// Waits until a stage is empty, and has one K step of A and of B copied to it, for the tile of C whose first
     /// row and column are given.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn fill<T: Operand>(
         self,
         Place { stage, parity }: Place,

@@ -14,7 +14,7 @@ pub trait Stored: Element<Sum = f32> {
 macro_rules! stored {
     ($($t:ident: $side:ident;)*) => {$(
         impl Stored for $t {
-            #[inline(always)]
+            #[simt::device]
             fn store<const SUMS: usize, const WIDE: usize>(
                 c: Output<$t>,
                 row: u32,
@@ -36,7 +36,7 @@ macro_rules! stored {
         }
 
         /// [`Stored::store`] for the columns of one call.
-        #[inline(always)]
+        #[simt::device]
         fn $side<const SUMS: usize>(
             c: Output<$t>,
             row: u32,
@@ -70,7 +70,7 @@ stored! {
 
 /// Sums of group `j` of eight columns: a lane and its neighbour have two of row g and two of row g + 8 each, and give
 /// each other what makes four of a row.
-#[inline(always)]
+#[simt::device]
 fn exchange<const SUMS: usize>(sums: &[f32; SUMS], j: usize, odd: bool) -> [f32; 4] {
     let [a0, a1, b0, b1] = four(move |i| sums[4 * j + i]);
     let give = if odd { [a0, a1] } else { [b0, b1] };

@@ -36,7 +36,7 @@ pub(super) struct At {
 
 /// How many tiles of C there are along m and along n without narrow ones, and how many narrow ones: `rows` and
 /// `columns` are those of a tile.
-#[inline(always)]
+#[simt::device]
 pub(super) fn count<R: Real>(shape: &Shape<R>, rows: u32, columns: u32, has_narrow: bool) -> (u32, u32, u32) {
     let (down, rest) = (shape.m.div_ceil(rows), shape.n % columns);
     if has_narrow && rest > 0 && rest <= NARROW {
@@ -48,27 +48,27 @@ pub(super) fn count<R: Real>(shape: &Shape<R>, rows: u32, columns: u32, has_narr
 
 /// The clusters that have narrow tiles: the first of them, and how many. Those with one wide tile less than others have
 /// up to two each; if that is not enough, all clusters have some.
-#[inline(always)]
+#[simt::device]
 pub(super) fn among(wide: u32, narrow: u32, clusters: u32) -> (u32, u32) {
     let (_, more) = divide(wide, clusters);
     if narrow <= 2 * (clusters - more) { (more, clusters - more) } else { (0, clusters) }
 }
 
 impl Tiles {
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn of_block(shape: &Shape, columns: u32) -> Self {
         Self::of_cluster::<1>(shape, ROWS, columns, false)
     }
 
     /// The tiles of a cluster of the given size, whose blocks all have the same tiles.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn of_parts<const BLOCKS: u32>(shape: &Shape, columns: u32) -> Self {
         let (next, step) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
         Self { next, step, ..Self::of_block(shape, columns) }
     }
 
     /// The tiles of a block in a cluster of the given size, if a tile has `own` rows.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn of_cluster<const BLOCKS: u32>(
         shape: &Shape<impl Real>,
         own: u32,
@@ -85,7 +85,7 @@ impl Tiles {
         Self { down, along, rows, columns, next, next_narrow, narrow, step, step_narrow, row }
     }
 
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn next(&mut self) -> Option<At> {
         let Self { down, along, rows, columns, next, next_narrow, .. } = *self;
         if next < down * along {
@@ -104,7 +104,7 @@ impl Tiles {
     /// for the warp, and then keeps the stage and the descriptors in uniform registers. Otherwise four values move from
     /// one kind of registers to the other between two products of `wgmma`. (So they do if the places are shuffled,
     /// too.)
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn next_alike(&mut self) -> Option<At> {
         let (kind, at) = match self.next() {
             None => (0, At { row: 0, column: 0, narrow: false }),

@@ -68,7 +68,7 @@ pub fn segmented_sort_by_length_digits<P: Items<Key = K, Word = W>, K: Scalar, W
 }
 
 /// Moves `len` items by a digit; equal digits keep their order.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn move_by<W: Scalar>(
     work: Work<W>,
@@ -168,7 +168,7 @@ fn move_by<W: Scalar>(
 }
 
 /// Waits for all blocks of the grid. The whole block calls it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn wait_for_blocks<W: Scalar>(work: Work<W>, barriers: &mut u32) {
     *barriers += 1;

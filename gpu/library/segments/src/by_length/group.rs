@@ -32,7 +32,7 @@ pub struct Group {
 impl Group {
     /// The first place of the thread, which is at most the end, and how many places there are from that on. The thread
     /// loads and stores each 32nd of them.
-    #[inline(always)]
+    #[simt::device]
     pub fn share(self, in_lane: usize) -> (u32, u32) {
         let warp = thread::thread_idx_x() / WARP % self.warps;
         let first = (warp * WARP * in_lane as u32 + warp::lane_id()).min(self.len);
@@ -41,7 +41,7 @@ impl Group {
 }
 
 /// Fills the keys of a thread with those of its [share](Group::share).
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn load<W: Key, const K: usize>(keys: &mut [W; K], rest: u32, at: impl Fn(u32) -> W) {
     unroll::<K>(|i| {
@@ -53,7 +53,7 @@ pub fn load<W: Key, const K: usize>(keys: &mut [W; K], rest: u32, at: impl Fn(u3
 
 /// Sorts the keys of a group, of which each thread has loaded its share, and calls `store(i, key)` for each place i of
 /// the thread's share, counted from its first. All threads of the group make the call; K is at most [`in_lane_most`].
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_group<W: Key, const K: usize>(keys: [W; K], group: Group, store: impl Fn(u32, W)) {
     let row = |warp: u32| EXCHANGED::view().slice(warp * ROW / 8, ROW / 8).cast::<W>();
@@ -62,7 +62,7 @@ pub fn sort_group<W: Key, const K: usize>(keys: [W; K], group: Group, store: imp
 
 /// [`sort_group`] in other memory: `row` gives [`row`] words for each warp of the block. `several`, a constant: whether
 /// the group may have more than one warp.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_by<W: Key, const K: usize>(
     mut keys: [W; K],

@@ -20,13 +20,13 @@ pub struct Views<P: Items> {
 
 impl<P: Items> Views<P> {
     /// All keys, and their values if they have any.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(keys: Global<P::Key>, order: u32, values: Global<u32>, moved: Global<u32>) -> Self {
         Self { keys, order, values, moved, start: 0 }
     }
 
     /// The `len` keys from key `start` on. Of these, offsets that are constants need no register for an address.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn part(self, start: u32, len: u32) -> Self {
         let moved = if self.moved.is_empty() { self.moved } else { self.moved.slice(start, len) };
@@ -72,13 +72,13 @@ macro_rules! keys {
             const KEY_BITS: u32 = <$W>::BITS;
             const LEAST: u32 = 2;
 
-            #[inline(always)]
+            #[simt::device]
             #[track_caller]
             fn load(views: Views<Self>, at: u32) -> $W {
                 views.keys.get(at).encode(views.order)
             }
 
-            #[inline(always)]
+            #[simt::device]
             #[track_caller]
             fn store(views: Views<Self>, at: u32, word: $W) {
                 views.keys.set(at, word.decode(views.order));
@@ -94,13 +94,13 @@ impl Items for Pairs32 {
     const KEY_BITS: u32 = 32;
     const LEAST: u32 = 1;
 
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn load(views: Views<Self>, at: u32) -> u64 {
         (views.keys.get(at).encode(views.order) as u64) << 32 | (views.start + at) as u64
     }
 
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn store(views: Views<Self>, at: u32, word: u64) {
         let place = word as u32;

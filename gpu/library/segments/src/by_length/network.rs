@@ -9,19 +9,19 @@ use simt::unroll;
 use simt::warp::{self, FULL, WARP};
 
 /// The smaller key, or the larger one.
-#[inline(always)]
+#[simt::device]
 pub fn pick<W: Key>(a: W, b: W, smaller: bool) -> W {
     if smaller { a.min(b) } else { a.max(b) }
 }
 
-#[inline(always)]
+#[simt::device]
 fn exchange<W: Key, const K: usize>(keys: &mut [W; K], i: usize, j: usize) {
     let (a, b) = (keys[i], keys[j]);
     (keys[i], keys[j]) = (a.min(b), a.max(b));
 }
 
 /// Compares places `DISTANCE` apart.
-#[inline(always)]
+#[simt::device]
 fn step<const DISTANCE: usize, W: Key, const K: usize>(keys: &mut [W; K]) {
     if DISTANCE < K {
         unroll::<K>(|i| {
@@ -33,7 +33,7 @@ fn step<const DISTANCE: usize, W: Key, const K: usize>(keys: &mut [W; K]) {
 }
 
 /// Compares the mirror images in runs of `RUN` places.
-#[inline(always)]
+#[simt::device]
 fn mirror<const RUN: usize, W: Key, const K: usize>(keys: &mut [W; K]) {
     if RUN <= K {
         unroll::<K>(|i| {
@@ -45,7 +45,7 @@ fn mirror<const RUN: usize, W: Key, const K: usize>(keys: &mut [W; K]) {
 }
 
 /// Sorts the keys of the lane by itself; no other lane takes part.
-#[inline(always)]
+#[simt::device]
 pub fn sort_lane<W: Key, const K: usize>(keys: &mut [W; K]) {
     macro_rules! merges {
         ($($run:literal: $($distance:literal)*;)*) => {$(
@@ -60,7 +60,7 @@ pub fn sort_lane<W: Key, const K: usize>(keys: &mut [W; K]) {
 }
 
 /// The steps at distances of `lanes`, `lanes / 2`, … 1 lanes, then those within the lane.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn merge_halves<W: Key, const K: usize>(keys: &mut [W; K], lanes: u32) {
     let (lane, mut distance) = (warp::lane_id(), lanes);
@@ -78,7 +78,7 @@ pub fn merge_halves<W: Key, const K: usize>(keys: &mut [W; K], lanes: u32) {
 
 /// Sorts the keys of the warp, of which no others than those of the first `lanes` lanes need sorting: the others have
 /// [`Key::LAST`]. All lanes make the call.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_warp<W: Key, const K: usize>(keys: &mut [W; K], lanes: u32) {
     sort_lane(keys);

@@ -42,7 +42,7 @@ pub fn segmented_sort_by_length_short<P: Items<Key = K, Word = W>, K: Scalar, W:
 }
 
 /// Appends the segments of the lanes that are not short to the lists of their classes.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn list<W: Key>(work: Work<W>, begin: u32, len: u32) {
     let (lane, own, mut class) = (warp::lane_id(), class_of::<W>(len), 1);
@@ -64,7 +64,7 @@ fn list<W: Key>(work: Work<W>, begin: u32, len: u32) {
 }
 
 /// Sorts a segment in the registers of its lane, without the others.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort_in_lane<P: Items, const K: usize>(views: Views<P>, begin: u32, len: u32) {
     let mut own = [P::Word::LAST; K];
@@ -82,7 +82,7 @@ fn sort_in_lane<P: Items, const K: usize>(views: Views<P>, begin: u32, len: u32)
 }
 
 /// Sorts the segments of the lanes that are longer than [`IN_LANE`] and not longer than [`SHORT`], in sequence.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort_by_warp<P: Items>(views: Views<P>, begin: u32, len: u32) {
     let lane = warp::lane_id();

@@ -81,13 +81,13 @@ pub fn segmented_sort_by_length_sort<P: Items<Key = K, Word = W>, K: Scalar, W: 
 }
 
 /// How many groups of warps a block has for segments of a class.
-#[inline(always)]
+#[simt::device]
 fn groups<W>(class: u32) -> u32 {
     in_block::<W>() / (SHORT << class).max(in_warp::<W>())
 }
 
 /// Sorts two buckets, one by each half of the block. If one of them is too large for that, the block sorts both.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort_buckets<P: Items>(views: Views<P>, work: Work<P::Word>, number: u32, buckets: u32) {
     const HALF: u32 = BLOCK / 2;
@@ -147,7 +147,7 @@ fn sort_buckets<P: Items>(views: Views<P>, work: Work<P::Word>, number: u32, buc
 }
 
 /// Sorts a piece that has no more keys than the class, by a group of warps.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort<P: Items>(views: Views<P>, work: Work<P::Word>, piece: Piece, class: u32, warps: u32) {
     let in_lane = (SHORT << class) / WARP;
@@ -165,7 +165,7 @@ fn sort<P: Items>(views: Views<P>, work: Work<P::Word>, piece: Piece, class: u32
 }
 
 /// [`sort`] with K keys to a lane; only with the most are there several warps and keys from a room.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort_piece<P: Items, const K: usize>(views: Views<P>, work: Work<P::Word>, piece: Piece, warps: u32) {
     let group = Group { warps, len: piece.len };

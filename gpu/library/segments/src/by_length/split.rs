@@ -19,13 +19,13 @@ shared!(
 const SAMPLES: u32 = 64;
 
 /// The upper 32 bits.
-#[inline(always)]
+#[simt::device]
 fn upper<W: Word>(word: W) -> u32 {
     (word.to_bits_64() >> (8 * size_of::<W>() as u32 - 32)) as u32
 }
 
 /// A bijection of words without visible pattern: the last steps of MurmurHash3.
-#[inline(always)]
+#[simt::device]
 fn scramble(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
@@ -33,7 +33,7 @@ fn scramble(word: u32) -> u32 {
 }
 
 /// Where sample `i` of a segment is.
-#[inline(always)]
+#[simt::device]
 pub fn sampled(i: u32, begin: u32, len: u32) -> u32 {
     begin + math::mul_hi(scramble(i ^ begin), len)
 }
@@ -65,7 +65,7 @@ pub fn segmented_sort_by_length_plan<P: Items<Key = K, Word = W>, K: Scalar, W: 
     }
 }
 
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn plan<P: Items>(views: Views<P>, work: Work<P::Word>, number: u32) {
     let (t, (begin, len)) = (thread::thread_idx_x(), parts(work.long().get(number)));
@@ -111,7 +111,7 @@ const NO_TILE: u64 = u64::MAX;
 
 /// Sorts samples of a segment and writes its splitters, or sees that they are spread so evenly that buckets can be
 /// ranges of the same size. Returns false if there are too many buckets for splitters, and keys are not even.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn is_cut<P: Items>(
     views: Views<P>,
@@ -157,7 +157,7 @@ fn is_cut<P: Items>(
 }
 
 /// Writes samples of a segment to `sorted`, in order.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort_samples<P: Items, const K: usize>(
     views: Views<P>,
@@ -171,7 +171,7 @@ fn sort_samples<P: Items, const K: usize>(
 }
 
 /// How many words are less than `word`, and how many equal to it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn equals<W: Key>(sorted: Global<W>, word: W) -> (u32, u32) {
     let first = |is_before: &dyn Fn(W) -> bool| {
@@ -251,7 +251,7 @@ pub fn segmented_sort_by_length_cut<P: Items<Key = K, Word = W>, K: Scalar, W: K
     }
 }
 
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn cut<P: Items, const K: usize>(views: Views<P>, work: Work<P::Word>, begin: u32, number: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -337,7 +337,7 @@ fn cut<P: Items, const K: usize>(views: Views<P>, work: Work<P::Word>, begin: u3
 }
 
 /// The bucket of a word: how many of the splitters belong before it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn split<W: Key>(splitters: Shared<W>, ties: Shared<u32>, count: u32, word: W, tie: u32) -> u32 {
     let (mut bucket, mut step) = (0, MOST_SPLIT / 2);

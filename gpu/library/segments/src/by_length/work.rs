@@ -34,7 +34,7 @@ pub const fn classes<W>() -> u32 {
 }
 
 /// The class of a segment: 0 if it is short, one more than [`classes`] if it is long.
-#[inline(always)]
+#[simt::device]
 pub fn class_of<W>(len: u32) -> u32 {
     let bits = u32::BITS - len.saturating_sub(1).leading_zeros();
     bits.saturating_sub(SHORT.ilog2()).min(classes::<W>() + 1)
@@ -93,48 +93,48 @@ pub struct Work<W> {
 }
 
 /// A begin and a length, or another number, as one word.
-#[inline(always)]
+#[simt::device]
 pub fn pair(first: u32, second: u32) -> u64 {
     first as u64 | (second as u64) << 32
 }
 
 /// Both parts of a word.
-#[inline(always)]
+#[simt::device]
 pub fn parts(pair: u64) -> (u32, u32) {
     (pair as u32, (pair >> 32) as u32)
 }
 
 impl<W: Scalar> Work<W> {
     /// The list of the segments of a class, as [`pair`]s of begin and length.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn segments(self, class: u32) -> Global<u64> {
         self.lists.slice(list_start(self.n, class), most(self.n, class))
     }
 
     /// How many segments of a class there are.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn count(self, class: u32) -> u32 {
         self.control.get(class).min(most(self.n, class))
     }
 
     /// The list of long segments.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn long(self) -> Global<u64> {
         self.segments(classes::<W>() + 1)
     }
 
     /// How many long segments there are.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn long_count(self) -> u32 {
         self.count(classes::<W>() + 1)
     }
 
     /// The tiles of long segments, as [`pair`]s of begin and number of the segment.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn tiles(self) -> Global<u64> {
         let start = list_start(self.n, classes::<W>() + 2);
@@ -142,14 +142,14 @@ impl<W: Scalar> Work<W> {
     }
 
     /// What is known of long segment `number`.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn state(self, number: u32) -> Global<u32> {
         self.control.slice(COUNTERS + number * STATE, STATE)
     }
 
     /// The numbers of the segments that are sorted digit by digit.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn by_digits(self) -> Global<u32> {
         let longs = longs::<W>(self.n);
@@ -157,7 +157,7 @@ impl<W: Scalar> Work<W> {
     }
 
     /// Which of the keys that equal a splitter are behind it, for each splitter of a long segment.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn ties(self, number: u32) -> Global<u32> {
         let start = COUNTERS + longs::<W>(self.n) * (STATE + 1);
@@ -165,14 +165,14 @@ impl<W: Scalar> Work<W> {
     }
 
     /// The splitters of a long segment.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn splitters(self, number: u32) -> Global<W> {
         self.rooms.slice(buckets::<W>(self.n) * room::<W>() + number * MOST_SPLIT, MOST_SPLIT)
     }
 
     /// The number of the long segment of each bucket.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn owners(self) -> Global<u32> {
         let all = buckets::<W>(self.n);
@@ -180,7 +180,7 @@ impl<W: Scalar> Work<W> {
     }
 
     /// How many keys each bucket has.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn sizes(self) -> Global<u32> {
         let all = buckets::<W>(self.n);
@@ -188,14 +188,14 @@ impl<W: Scalar> Work<W> {
     }
 
     /// How often block `block` has each value of a digit.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn digits_of(self, block: u32) -> Global<u32> {
         self.control.slice(table_start::<W>(self.n) + block * DIGITS, DIGITS)
     }
 
     /// Has a long segment sorted digit by digit, whatever is in its buckets.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn give_up(self, number: u32) {
         if self.state(number).exchange(FAILED, 1, Relaxed, Scope::Device) == 0 {

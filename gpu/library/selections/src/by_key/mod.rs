@@ -98,7 +98,7 @@ pub fn reduce_by_key<K: Scalar, V: Scalar, O: Operator<V>>(
 }
 
 /// The same, with any operator.
-#[inline(always)]
+#[simt::device]
 pub fn reduce<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
     values: Global<V>,
@@ -155,7 +155,7 @@ struct Stage<K, V> {
 }
 
 impl<K: Scalar, V: Scalar> Stage<K, V> {
-    #[inline(always)]
+    #[simt::device]
     fn new() -> Self {
         Self {
             words: Shared::dynamic(0, WORDS),
@@ -182,19 +182,19 @@ struct Own<K, V> {
 }
 
 impl<K: Scalar, V: Scalar> Own<K, V> {
-    #[inline(always)]
+    #[simt::device]
     fn is_head(&self, i: usize) -> bool {
         self.heads >> i & 1 != 0
     }
 
     /// Element `i`.
-    #[inline(always)]
+    #[simt::device]
     fn run<O: Operator<V>>(&self, i: usize) -> Runs<V, O> {
         Runs::new(self.heads >> i & 1, self.values[i])
     }
 
     /// All elements.
-    #[inline(always)]
+    #[simt::device]
     fn runs<O: Operator<V>>(&self) -> Runs<V, O> {
         let mut all = Runs::NOTHING;
         simt::unroll::<ITEMS>(|i| all = all.then(self.run(i)));
@@ -203,7 +203,7 @@ impl<K: Scalar, V: Scalar> Own<K, V> {
 }
 
 /// The thread's elements of the block's tile, of `n` elements in all; `None`, for the whole block, if there is no tile.
-#[inline(always)]
+#[simt::device]
 fn take<K: Scalar, V: Scalar>(
     keys: Global<K>,
     n: u32,
@@ -247,7 +247,7 @@ fn take<K: Scalar, V: Scalar>(
     Some(own)
 }
 
-#[inline(always)]
+#[simt::device]
 fn runs<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
     limit: Global<u32>,

@@ -23,7 +23,7 @@
 //! impl Functor<u32> for Multiple {
 //!     type Out = bool;
 //!
-//!     #[inline(always)]
+//!     #[simt::device]
 //!     fn call(&self, x: u32) -> bool {
 //!         x % self.of == 0
 //!     }
@@ -109,7 +109,7 @@ pub trait Keep<T>: Copy {
     const LOOKS_BEHIND: bool = false;
 
     /// What is loaded with item `i`.
-    #[inline(always)]
+    #[simt::device]
     fn flag(&self, _i: u32) -> u8 {
         0
     }
@@ -123,7 +123,7 @@ pub trait Keep<T>: Copy {
 pub struct If<F>(pub F);
 
 impl<T, F: Functor<T, Out = bool> + Copy> Keep<T> for If<F> {
-    #[inline(always)]
+    #[simt::device]
     fn keeps(&self, item: T, _: Option<T>, _: u8) -> bool {
         self.0.call(item)
     }
@@ -134,12 +134,12 @@ impl<T, F: Functor<T, Out = bool> + Copy> Keep<T> for If<F> {
 pub struct Flagged(pub Global<u8>);
 
 impl<T> Keep<T> for Flagged {
-    #[inline(always)]
+    #[simt::device]
     fn flag(&self, i: u32) -> u8 {
         self.0.get(i)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn keeps(&self, _: T, _: Option<T>, flag: u8) -> bool {
         flag != 0
     }
@@ -152,7 +152,7 @@ pub struct FirstOfRun;
 impl<T: Scalar> Keep<T> for FirstOfRun {
     const LOOKS_BEHIND: bool = true;
 
-    #[inline(always)]
+    #[simt::device]
     fn keeps(&self, item: T, before: Option<T>, _: u8) -> bool {
         before.is_none_or(|before| before.to_bits_64() != item.to_bits_64())
     }
@@ -169,7 +169,7 @@ pub(crate) struct Between<W> {
 impl<W: Word> Functor<W> for Between<W> {
     type Out = bool;
 
-    #[inline(always)]
+    #[simt::device]
     fn call(&self, key: W) -> bool {
         let word = key.encode(self.order);
         self.low <= word && word <= self.high
@@ -226,13 +226,13 @@ pub fn unique_compact<W: Scalar>(
 }
 
 /// The elements of a view that there are: all of them, or the first `limit[0]`.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn within(len: u32, limit: Global<u32>) -> u32 {
     if limit.is_empty() { len } else { limit.get(0).min(len) }
 }
 
 /// Writes the items that are kept to `output`, and their number to `count`.
-#[inline(always)]
+#[simt::device]
 pub fn select<T: Scalar, K: Keep<T>>(
     input: Global<T>,
     limit: Global<u32>,
@@ -245,7 +245,7 @@ pub fn select<T: Scalar, K: Keep<T>>(
 }
 
 /// The same, and writes the other items to `rest` and their number to `rest_count`.
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments, reason = "a kernel's views")]
 pub fn partition<T: Scalar, K: Keep<T>>(
     input: Global<T>,
@@ -260,7 +260,7 @@ pub fn partition<T: Scalar, K: Keep<T>>(
     compact::<T, K, true>(input, limit, (output, count), (rest, rest_count), workspace, keep);
 }
 
-#[inline(always)]
+#[simt::device]
 fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
     input: Global<T>,
     limit: Global<u32>,

@@ -30,17 +30,17 @@ impl Hands for u32 {
     // Launches are numbered up to 2³² - 3.
     const TAGS: u32 = u32::MAX - 1;
 
-    #[inline(always)]
+    #[simt::device]
     fn publish_own(self, states: Global<u64>, tile: u32, tag: u32) {
         publish(states, tile, tag, self);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn look_at(states: Global<u64>, tile: u32) -> (u32, Self) {
         look(states, tile)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn gather(seen: [(u32, Self); GROUPS], _: u32) -> Self {
         let mut own = 0;
         unroll::<GROUPS>(|g| own += seen[g].1);
@@ -54,7 +54,7 @@ impl<V: Scalar, O: Operator<V>> Hands for Runs<V, O> {
     const STATE_WORDS: u32 = state::words::<V>();
     const TAGS: u32 = u16::MAX as u32;
 
-    #[inline(always)]
+    #[simt::device]
     fn publish_own(self, states: Global<u64>, tile: u32, tag: u32) {
         let head = (tag << 16 | self.count) as u64;
         let words = halves(self.sum);
@@ -65,7 +65,7 @@ impl<V: Scalar, O: Operator<V>> Hands for Runs<V, O> {
         });
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn look_at(states: Global<u64>, tile: u32) -> (u32, Self) {
         let low = states.load(tile * Self::STATE_WORDS, Relaxed, Device);
         let is_double = Self::STATE_WORDS == 2;
@@ -75,7 +75,7 @@ impl<V: Scalar, O: Operator<V>> Hands for Runs<V, O> {
         (tag, Self::new(head & u16::MAX as u32, whole(low as u32, high as u32)))
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn gather(seen: [(u32, Self); GROUPS], len: u32) -> Self {
         let (mut count, mut begins) = (0, [0; GROUPS]);
         unroll::<GROUPS>(|g| {

@@ -192,26 +192,26 @@ struct Items<'i, T: Scalar, B, const VECTORS: usize> {
 
 impl<T: Scalar, B, const VECTORS: usize> Items<'_, T, B, VECTORS> {
     /// Item `j` of pack `v`.
-    #[inline(always)]
+    #[simt::device]
     fn get(&self, v: usize, j: usize) -> T {
         self.packs[v].as_ref()[j]
     }
 
     /// Whether it is kept.
-    #[inline(always)]
+    #[simt::device]
     fn is_kept(&self, v: usize, j: usize) -> bool {
         is_kept(self.kept, v, j)
     }
 }
 
 /// Whether item `j` of pack `v` is kept.
-#[inline(always)]
+#[simt::device]
 fn is_kept(kept: [u32; 2], v: usize, j: usize) -> bool {
     kept[v / 8] >> (v % 8 * 4 + j) & 1 != 0
 }
 
 /// Calls `f` for the `VECTORS` packs of a thread and the items of each.
-#[inline(always)]
+#[simt::device]
 fn each<T: Scalar, const VECTORS: usize>(mut f: impl FnMut(usize, usize)) {
     unroll::<VECTORS>(|v| {
         unroll::<4>(|j| {
@@ -223,7 +223,7 @@ fn each<T: Scalar, const VECTORS: usize>(mut f: impl FnMut(usize, usize)) {
 }
 
 /// The kernel of a job.
-#[inline(always)]
+#[simt::device]
 fn run<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(
     input: Global<T>,
     limit: Global<u32>,
@@ -258,7 +258,7 @@ fn run<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(
 }
 
 /// A thread's items of a tile, in packs. Places past the end of the tile are not read.
-#[inline(always)]
+#[simt::device]
 fn items<T: Scalar, const VECTORS: usize>(tile: Staged<T>, t: u32) -> [T::Pack; VECTORS] {
     let mut packs = [T::Pack::default(); VECTORS];
     if tile.is_whole() {
@@ -275,13 +275,13 @@ fn items<T: Scalar, const VECTORS: usize>(tile: Staged<T>, t: u32) -> [T::Pack; 
 }
 
 /// The place in the tile of item `j` of a thread's pack `v`.
-#[inline(always)]
+#[simt::device]
 fn place<T: Scalar, const VECTORS: usize>(t: u32, v: usize, j: usize) -> u32 {
     (t * VECTORS as u32 + v as u32) * T::PACK + j as u32
 }
 
 /// Which of a thread's items are kept: a bit for each, 4 for each pack.
-#[inline(always)]
+#[simt::device]
 fn kept<T: Scalar, K: Keep<T>, const VECTORS: usize>(
     tile: Staged<T>,
     packs: &[T::Pack; VECTORS],
@@ -302,7 +302,7 @@ fn kept<T: Scalar, K: Keep<T>, const VECTORS: usize>(
 }
 
 /// The item before a thread's own, for tests that look at it.
-#[inline(always)]
+#[simt::device]
 fn item_before<T: Scalar, K: Keep<T>, const VECTORS: usize>(tile: Staged<T>, t: u32) -> Option<T> {
     let (first, is_first) = (place::<T, VECTORS>(t, 0, 0), tile.number == 0 && t == 0);
     // It lies in front of the thread's own, for thread 0 in the room before the tile.
@@ -310,7 +310,7 @@ fn item_before<T: Scalar, K: Keep<T>, const VECTORS: usize>(tile: Staged<T>, t: 
 }
 
 /// Adds up what the items of tile after tile hand on, publishes it, and stores what stands before each thread's items.
-#[inline(always)]
+#[simt::device]
 fn count<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, states: Global<u64>, job: J, t: u32) {
     let mut place = Place::FIRST;
     while let Some(tile) = next_tile::<T, J, VECTORS>(input, place) {
@@ -342,7 +342,7 @@ fn count<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, 
 }
 
 /// Finds what stands before tile after tile: it adds what the tiles since the block's last have published.
-#[inline(always)]
+#[simt::device]
 fn look_ahead<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, states: Global<u64>) {
     let (mut place, mut before, mut end) = (Place::FIRST, J::Hands::NOTHING, 0);
     while let Some(tile) = next_tile::<T, J, VECTORS>(input, place) {
@@ -375,7 +375,7 @@ fn look_ahead<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global
 }
 
 /// Writes what becomes of tile after tile to its stage.
-#[inline(always)]
+#[simt::device]
 fn move_items<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, job: J, t: u32) {
     let mut at = Place::FIRST;
     while let Some(tile) = next_tile::<T, J, VECTORS>(input, at) {

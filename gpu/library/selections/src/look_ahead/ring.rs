@@ -36,7 +36,7 @@ pub(super) struct Part {
 }
 
 /// The tile in a stage.
-#[inline(always)]
+#[simt::device]
 fn tile_at<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>, stage: u32) -> Staged<T> {
     let (drawn, shape) = (DRAWN::view().get(stage), J::SHAPE);
     let (number, tag) = (drawn as u32, (drawn >> 32) as u32 % J::Hands::TAGS + 1);
@@ -54,7 +54,7 @@ fn tile_at<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global<T>
 }
 
 /// Waits for the tile at `place`; `None` if there are no more tiles.
-#[inline(always)]
+#[simt::device]
 pub(super) fn next_tile<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(
     input: Global<T>,
     place: Place,
@@ -65,25 +65,25 @@ pub(super) fn next_tile<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(
 
 impl<T: Scalar> Staged<T> {
     /// The place in the input of its first item.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn start(self) -> u32 {
         self.number * self.most
     }
 
     /// Whether the whole tile is inside the input.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn is_whole(self) -> bool {
         self.len == self.most
     }
 
     /// The places of the tile's items.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn items(self) -> Shared<T> {
         self.room.slice(T::PACK, self.most)
     }
 
     /// Room for another element of each item, behind the tile: a pack in front of them, as the tile has one.
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn beside<V: Scalar>(self) -> Shared<V> {
         let (front, bytes) = (FRONT / size_of::<T>() as u32 + self.most, FRONT + self.most * size_of::<V>() as u32);
         self.room.slice(front, bytes / size_of::<T>() as u32).cast()
@@ -91,7 +91,7 @@ impl<T: Scalar> Staged<T> {
 
     /// Copies the items, and `front` items before them, which fill packs, to the stage, except those that fill no pack,
     /// which this thread stores. Those in packs are copied by [`start_load`].
-    #[inline(always)]
+    #[simt::device]
     pub(super) fn copied(self, input: Global<T>, front: u32) -> (Shared<T>, Global<T>) {
         let from = input.slice(self.start() - front, front + self.len);
         load_end(self.room.slice(T::PACK - front, front + self.most), from)
@@ -99,7 +99,7 @@ impl<T: Scalar> Staged<T> {
 }
 
 /// Copies the elements of `from` behind its last whole pack; gives the packs, which bulk copies move.
-#[inline(always)]
+#[simt::device]
 pub(super) fn load_end<T: Scalar>(to: Shared<T>, from: Global<T>) -> (Shared<T>, Global<T>) {
     let packed = from.len() / T::PACK * T::PACK;
     unroll::<3>(|i| {
@@ -112,7 +112,7 @@ pub(super) fn load_end<T: Scalar>(to: Shared<T>, from: Global<T>) -> (Shared<T>,
 }
 
 /// Starts to copy packs, if there are any; `full` expects their bytes.
-#[inline(always)]
+#[simt::device]
 pub(super) fn start_load<T: Scalar>((to, from): (Shared<T>, Global<T>), full: Mbarrier) {
     if !to.is_empty() {
         bulk::load(to, from, full);
@@ -120,7 +120,7 @@ pub(super) fn start_load<T: Scalar>((to, from): (Shared<T>, Global<T>), full: Mb
 }
 
 /// Starts to store a part of the items in `room`.
-#[inline(always)]
+#[simt::device]
 pub(super) fn store<T: Scalar>(room: Shared<T>, Part { first, to, len }: Part, output: Global<T>) {
     // The ends that fill no pack of the output.
     let head = ((T::PACK - to % T::PACK) % T::PACK).min(len);
@@ -140,7 +140,7 @@ pub(super) fn store<T: Scalar>(room: Shared<T>, Part { first, to, len }: Part, o
 }
 
 /// The thread that draws tiles from `control` and copies them to the ring and from it.
-#[inline(always)]
+#[simt::device]
 pub(super) fn copy_tiles<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(
     input: Global<T>,
     (control, states): (Global<u64>, Global<u64>),
@@ -201,7 +201,7 @@ pub(super) fn copy_tiles<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(
 
 /// Clears some of the states that a launch does not use, others each time, so that no state survives until its tag
 /// comes again.
-#[inline(always)]
+#[simt::device]
 fn clear_unused<H: Hands>(states: Global<u64>, tiles: u32, launch: u32) {
     let (mut unused, turns) = turns(launch, states.len(), H::TAGS);
     let mut i = 0;
@@ -216,7 +216,7 @@ fn clear_unused<H: Hands>(states: Global<u64>, tiles: u32, launch: u32) {
 
 /// The first of `len` words whose turn it is in a launch, and how many there are. While the tags go round once, each
 /// word has two turns: in the launch of its own tag, which may use it and then does not clear it, and in another.
-#[inline(always)]
+#[simt::device]
 const fn turns(launch: u32, len: u32, tags: u32) -> (u32, u32) {
     let turns = 2 * len as u64 / tags as u64 + 1;
     (((launch % tags) as u64 * turns % len as u64) as u32, turns as u32)

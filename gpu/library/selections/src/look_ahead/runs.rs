@@ -98,7 +98,7 @@ pub fn scan_by_key_look_ahead<K: Scalar, V: Scalar, O: Operator<V>>(
 
 /// Writes the key of each run, its values, combined, and the number of runs to the three outputs. With keys or values
 /// of less than 4 bytes nothing is launched.
-#[inline(always)]
+#[simt::device]
 pub fn reduce<K: Scalar, V: Scalar, O: Operator<V>>(
     keys: Global<K>,
     values: Global<V>,
@@ -112,7 +112,7 @@ pub fn reduce<K: Scalar, V: Scalar, O: Operator<V>>(
     }
 }
 
-#[inline(always)]
+#[simt::device]
 fn by_vectors<K: Scalar, V: Scalar, O: Operator<V>, W: Output<K, V, O>, const LENGTHS: bool>(
     keys: Global<K>,
     limit: Global<u32>,
@@ -134,7 +134,7 @@ struct ByKey<V, O, W, const LENGTHS: bool> {
 }
 
 impl<V, O, W: Copy, const LENGTHS: bool> Clone for ByKey<V, O, W, LENGTHS> {
-    #[inline(always)]
+    #[simt::device]
     fn clone(&self) -> Self {
         *self
     }
@@ -173,13 +173,13 @@ where
     type Beside = Values<V, VECTORS>;
     const BEHIND: u32 = behind::<K, V>(VECTORS);
 
-    #[inline(always)]
+    #[simt::device]
     fn keep(self) -> FirstOfRun {
         FirstOfRun
     }
 
     /// The values; identities where there is no key, or ones everywhere.
-    #[inline(always)]
+    #[simt::device]
     fn beside(self, tile: Staged<K>, t: u32) -> Values<V, VECTORS> {
         if LENGTHS {
             return [[V::from_bits_64(1); 4]; VECTORS];
@@ -211,7 +211,7 @@ where
         values
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn own(self, tile: Staged<K>, kept: [u32; 2], values: &Values<V, VECTORS>, t: u32) -> Runs<V, O> {
         let mut sum = O::IDENTITY;
         each::<K, VECTORS>(|v, j| {
@@ -225,12 +225,12 @@ where
         Runs::new(kept[0].count_ones() + kept[1].count_ones(), sum)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn put(self, tile: Staged<K>, items: Items<'_, K, Values<V, VECTORS>, VECTORS>, known: Known<Runs<V, O>>, t: u32) {
         self.output.put(tile, items, known, t);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn load(self, tile: Staged<K>, input: Global<K>, front: u32, full: Mbarrier) {
         let keys = tile.copied(input, front);
         let mut bytes = keys.0.len() * size_of::<K>() as u32;
@@ -245,19 +245,19 @@ where
         start_load(keys, full);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn store(self, tile: Staged<K>, before: Runs<V, O>, here: Runs<V, O>) {
         self.output.store(tile, before.count, here.count);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn finish(self, all: Runs<V, O>, _: u32) {
         self.output.finish(all);
     }
 }
 
 /// The places of a tile's values.
-#[inline(always)]
+#[simt::device]
 fn staged<K: Scalar, V: Scalar>(tile: Staged<K>) -> Shared<V> {
     let room = tile.beside::<V>();
     room.slice(V::PACK, room.len() - V::PACK)
@@ -266,7 +266,7 @@ fn staged<K: Scalar, V: Scalar>(tile: Staged<K>) -> Shared<V> {
 /// Calls `f` for the vector accesses to a thread's values: the pack of keys, which access in units of its size, the
 /// first value that it moves of those of the pack, and how many it moves. Two values of 4 bytes are 8 bytes; otherwise
 /// an access is a pack.
-#[inline(always)]
+#[simt::device]
 fn packed<K: Scalar, V: Scalar, const VECTORS: usize>(t: u32, mut f: impl FnMut(usize, u32, usize, usize)) {
     let len = K::PACK.min(V::PACK) as usize;
     unroll::<VECTORS>(|v| {
@@ -287,7 +287,7 @@ struct Reduced<K, V> {
 }
 
 impl<K, V> Clone for Reduced<K, V> {
-    #[inline(always)]
+    #[simt::device]
     fn clone(&self) -> Self {
         *self
     }
@@ -298,7 +298,7 @@ impl<K, V> Copy for Reduced<K, V> {}
 impl<K: Scalar, V: Scalar> Reduced<K, V> {
     /// The keys that begin a run in a tile, and the values of the runs that end there: `here` of them, with `before` in
     /// the tiles before.
-    #[inline(always)]
+    #[simt::device]
     fn parts(before: u32, here: u32) -> (Part, Part) {
         // The first run of all ends none.
         let ends = u32::from(before > 0);
@@ -308,13 +308,13 @@ impl<K: Scalar, V: Scalar> Reduced<K, V> {
 }
 
 /// Where in the stage the values stand that end with the first run to begin in a tile, with `before` runs before.
-#[inline(always)]
+#[simt::device]
 fn place_of_end<V: Scalar>(before: u32) -> u32 {
     before.wrapping_sub(1) % V::PACK
 }
 
 impl<K: Scalar, V: Scalar, O: Operator<V>> Output<K, V, O> for Reduced<K, V> {
-    #[inline(always)]
+    #[simt::device]
     fn put<const VECTORS: usize>(
         self,
         tile: Staged<K>,
@@ -338,14 +338,14 @@ impl<K: Scalar, V: Scalar, O: Operator<V>> Output<K, V, O> for Reduced<K, V> {
         });
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn store(self, tile: Staged<K>, before: u32, here: u32) {
         let (keys, values) = Self::parts(before, here);
         store(tile.room, keys, self.unique);
         store(tile.beside::<V>(), values, self.sums);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn finish(self, all: Runs<V, O>) {
         self.count.set(0, all.count);
         if all.count > 0 {
@@ -362,7 +362,7 @@ struct Scanned<V> {
 }
 
 impl<K: Scalar, V: Scalar, O: Operator<V>> Output<K, V, O> for Scanned<V> {
-    #[inline(always)]
+    #[simt::device]
     fn put<const VECTORS: usize>(
         self,
         tile: Staged<K>,
@@ -394,11 +394,11 @@ impl<K: Scalar, V: Scalar, O: Operator<V>> Output<K, V, O> for Scanned<V> {
         });
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn store(self, tile: Staged<K>, _: u32, _: u32) {
         store(tile.beside::<V>(), Part { first: V::PACK, to: tile.start(), len: tile.len }, self.output);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn finish(self, _: Runs<V, O>) {}
 }

@@ -84,7 +84,7 @@ struct Sift<T, K, const PARTITION: bool> {
 }
 
 /// The kept items of a tile and the others, once they are compacted: `here` of them, with `before` in the tiles before.
-#[inline(always)]
+#[simt::device]
 fn parts<T: Scalar>(tile: Staged<T>, before: u32, here: u32) -> (Part, Part) {
     let first = before % T::PACK;
     let (to, behind) = (tile.start() - before, (first + here).next_multiple_of(T::PACK));
@@ -97,20 +97,20 @@ impl<T: Scalar, K: Keep<T>, const PARTITION: bool> Job<T, VECTORS> for Sift<T, K
     type Beside = ();
     const BEHIND: u32 = BEHIND;
 
-    #[inline(always)]
+    #[simt::device]
     fn keep(self) -> K {
         self.keep
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn beside(self, _: Staged<T>, _: u32) {}
 
-    #[inline(always)]
+    #[simt::device]
     fn own(self, _: Staged<T>, kept: [u32; 2], _: &(), _: u32) -> u32 {
         kept[0].count_ones() + kept[1].count_ones()
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn put(self, tile: Staged<T>, items: Items<'_, T, (), VECTORS>, known: Known<u32>, t: u32) {
         let (kept, others) = parts(tile, known.before, known.here);
         let mut next = kept.first + known.own;
@@ -126,14 +126,14 @@ impl<T: Scalar, K: Keep<T>, const PARTITION: bool> Job<T, VECTORS> for Sift<T, K
         });
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn load(self, tile: Staged<T>, input: Global<T>, front: u32, full: Mbarrier) {
         let packs = tile.copied(input, front);
         full.arrive_expecting(packs.0.len() * size_of::<T>() as u32);
         start_load(packs, full);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn store(self, tile: Staged<T>, before: u32, here: u32) {
         let (kept, others) = parts(tile, before, here);
         store(tile.room, kept, self.kept.0);
@@ -142,7 +142,7 @@ impl<T: Scalar, K: Keep<T>, const PARTITION: bool> Job<T, VECTORS> for Sift<T, K
         }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn finish(self, all: u32, n: u32) {
         self.kept.1.set(0, all);
         if PARTITION {

@@ -46,20 +46,20 @@ macro_rules! words {
         impl Digits for $W {
             const DIGITS: u32 = <$W>::BITS.div_ceil(BITS);
 
-            #[inline(always)]
+            #[simt::device]
             fn digit(self, number: u32) -> u32 {
                 const LAST: u32 = <$W>::BITS - (<$W as Digits>::DIGITS - 1) * BITS;
                 let bits = if number + 1 < Self::DIGITS { BITS } else { LAST };
                 (self >> <$W>::BITS.saturating_sub((number + 1) * BITS)) as u32 & ((1 << bits) - 1)
             }
 
-            #[inline(always)]
+            #[simt::device]
             fn agrees(self, other: Self, number: u32) -> bool {
                 // In two steps: a shift by all bits is none.
                 (self ^ other) >> 1 >> (<$W>::BITS - 1 - number * BITS) == 0
             }
 
-            #[inline(always)]
+            #[simt::device]
             fn with_digit(self, number: u32, digit: u32) -> Self {
                 self | (digit as $W) << <$W>::BITS.saturating_sub((number + 1) * BITS)
             }
@@ -78,7 +78,7 @@ pub struct Search<W> {
 }
 
 /// The counts of the block, all zero once all threads have called it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn cleared_counts() -> Shared<u32> {
     let (t, counts) = (thread::thread_idx_x(), COUNTS::view());
@@ -89,7 +89,7 @@ pub fn cleared_counts() -> Shared<u32> {
 }
 
 /// Counts the digit of each lane that `counts` there. All lanes of the warp call it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn count(counts: Shared<u32>, digit: u32, is_counted: bool) {
     let lanes = warp::ballot(FULL, is_counted);
@@ -110,7 +110,7 @@ pub fn count(counts: Shared<u32>, digit: u32, is_counted: bool) {
 
 impl<W: Digits> Search<W> {
     /// The search, with one more digit known. `counts` are complete and visible to the whole block, which calls it.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn narrow(self, counts: Shared<u32>, number: u32) -> Self {
         // From the largest digit on: thread 0 has the last two.

@@ -26,7 +26,7 @@ pub const fn control<W: Digits>() -> u32 {
 }
 
 /// The pivot in `control`.
-#[inline(always)]
+#[simt::device]
 fn pivot<W: Digits>(control: Global<u32>) -> Global<W> {
     control.slice(PIVOT, 2).cast::<W>().slice(0, 1)
 }
@@ -62,7 +62,7 @@ pub fn top_k_sampled_pivot<W: Digits>(input: Global<W>, order: u32, rank: u32, c
 }
 
 /// A bijection of words without visible pattern: the last steps of MurmurHash3.
-#[inline(always)]
+#[simt::device]
 fn scramble(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
@@ -203,7 +203,7 @@ const fn round() -> u32 {
 const ITEMS: usize = 16;
 
 /// Calls `f` with the numbers of a thread's keys in a round.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn items<W>(mut f: impl FnMut(usize)) {
     unroll::<ITEMS>(|i| {
@@ -365,7 +365,7 @@ pub fn top_k_sampled_select<W: Digits>(
 }
 
 /// Waits until `arrivals` arrivals of blocks have been counted. The whole block calls it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn wait_for_blocks(control: Global<u32>, arrivals: u32) {
     thread::sync_threads(); // all threads have added their counts before the block arrives

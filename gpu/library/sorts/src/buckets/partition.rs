@@ -67,7 +67,7 @@ pub fn radix_msd_skewed_partition_wide<W: Key, M: Mapping>(
     partition::<W, M, PARTITION_THREADS_WIDE>(input, output, order, shift, bits, cursors, spread_out, tiles);
 }
 
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 fn partition<W: Key, M: Mapping, const THREADS: u32>(
@@ -81,7 +81,7 @@ fn partition<W: Key, M: Mapping, const THREADS: u32>(
 }
 
 /// The work of a block of a partition once its counters are cleared and everything is there.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]

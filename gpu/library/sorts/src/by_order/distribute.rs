@@ -34,7 +34,7 @@ pub struct Column {
 
 impl Column {
     /// With rows of [`BLOCK_ROWS`] or [`WARP_ROWS`].
-    #[inline(always)]
+    #[simt::device]
     pub fn of(rows: u32) -> Self {
         let t = thread::thread_idx_x();
         let piece = t / warp::WARP * (ITEMS as u32 * warp::WARP) + t % warp::WARP;
@@ -42,13 +42,13 @@ impl Column {
     }
 
     /// The same, as a value that the compiler does not know.
-    #[inline(always)]
+    #[simt::device]
     pub fn anew(self) -> Self {
         Self { first: opaque(self.first), ..self }
     }
 
     /// The place of key `i`.
-    #[inline(always)]
+    #[simt::device]
     pub fn slot(self, i: usize) -> u32 {
         self.first + i as u32 * self.step
     }
@@ -56,13 +56,13 @@ impl Column {
 
 impl Part {
     /// The place in all keys of what is in a slot of the tile; for one behind the end that of the tile's last key.
-    #[inline(always)]
+    #[simt::device]
     pub fn place(&self, slot: u32) -> u32 {
         self.first + if slot < self.len { slot } else { self.len - 1 }
     }
 
     /// Writes the keys of this thread where they were.
-    #[inline(always)]
+    #[simt::device]
     pub fn copy<W: Scalar>(&self, keys: &[W; ITEMS], column: Column, output: Global<W>) {
         unroll::<ITEMS>(|i| {
             if column.slot(i) < self.len {
@@ -73,7 +73,7 @@ impl Part {
 
     /// Writes out the tile, which is in the order of the buckets; `offsets` says for each bucket by how much the places
     /// in the output differ from those in the tile.
-    #[inline(always)]
+    #[simt::device]
     pub fn store<W: Scalar>(&self, staged: Shared<W>, ids: Shared<u8>, offsets: Shared<u32>, output: Global<W>) {
         let column = Column::of(BLOCK_ROWS);
         unroll::<ITEMS>(|i| {
@@ -90,7 +90,7 @@ impl Part {
 ///
 /// The tiles of bucket q are those from ⌊start of q / keys of a tile⌋ + q on, which takes no scan over their numbers.
 /// `found`: three words of shared memory. All threads of the block make the call.
-#[inline(always)]
+#[simt::device]
 pub fn part_of_block(n: u32, starts: Global<u32>, block: u32, found: Shared<u32>) -> Option<Part> {
     let t = thread::thread_idx_x();
     if starts.is_empty() {

@@ -4,7 +4,7 @@ use rungs_common::order::Order;
 use simt::unroll;
 
 /// Puts keys `i` and `j` in order; equivalent keys stay where they are.
-#[inline(always)]
+#[simt::device]
 fn exchange<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], i: usize, j: usize, order: C) {
     let (a, b) = (keys[i], keys[j]);
     let swap = order.before(b, a);
@@ -19,7 +19,7 @@ const fn compares(i: usize, distance: usize, run: usize) -> bool {
 }
 
 /// The step of Batcher's network that exchanges keys `DISTANCE` apart, where runs of `RUN` keys are merged.
-#[inline(always)]
+#[simt::device]
 fn step<const RUN: usize, const DISTANCE: usize, K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], order: C) {
     if RUN < N {
         unroll::<N>(|i| {
@@ -31,7 +31,7 @@ fn step<const RUN: usize, const DISTANCE: usize, K: Copy, C: Order<K>, const N: 
 }
 
 /// Sorts by Batcher's odd-even merge network, whose exchanges are fewest; equivalent keys may change their order.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn sort<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], order: C) {
     const { assert!(N <= 32) };
     // Each step is a call that must be inlined. As closures in closures LLVM left them calls for an order with a long
@@ -46,7 +46,7 @@ pub(crate) fn sort<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], orde
 
 /// Sorts the first `count` keys by exchanges of neighbours, after which equivalent keys have the order that they had
 /// before.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn sort_stable<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], count: u32, order: C) {
     // Not unrolled as a whole: the code would not fit the instruction cache.
     let mut round = 0;

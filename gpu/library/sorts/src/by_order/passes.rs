@@ -24,7 +24,7 @@ pub(crate) struct Group {
 
 impl Group {
     /// Group number `number` of `n` keys.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(number: u32, n: u32, run: u32, ways: u32) -> Self {
         let most = run.saturating_mul(ways);
         let first = number * most;
@@ -33,14 +33,14 @@ impl Group {
     }
 
     /// The keys of run `i` before its place `d` in the group; all of them for a large `d`.
-    #[inline(always)]
+    #[simt::device]
     pub fn start(&self, i: u32) -> u32 {
         let start = i.saturating_mul(self.run);
         if start < self.len { start } else { self.len }
     }
 
     /// How many keys run `i` has.
-    #[inline(always)]
+    #[simt::device]
     pub fn len_of(&self, i: u32) -> u32 {
         self.start(i + 1) - self.start(i)
     }
@@ -79,7 +79,7 @@ impl Pass {
 
 /// Whether an earlier pass found that the order is none, as thread 0 of the block knows it. The load takes its time
 /// while the block looks for its splits.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn ended(state: Global<u32>) -> bool {
     // An atomic load: blocks of this pass may write meanwhile. Whether this block sees that does not matter.
     thread::thread_idx_x() == 0 && state.load(0, Memory::Relaxed, Scope::Device) != 0
@@ -95,7 +95,7 @@ pub(crate) const fn split_words(ways: u32) -> u32 {
 /// gets the first slot of each run.
 ///
 /// Whether the splits are possible; if not, or if the sort has `ended`, nothing is written.
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usize, const AHEAD: bool>(
@@ -158,7 +158,7 @@ pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usi
 }
 
 /// Notes that the splits of a pass are impossible, unless an earlier pass has `ended` the sort.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn end(state: Global<u32>, pass: u32, ended: bool) {
     if thread::thread_idx_x() == 0 && !ended {
         state.store(0, pass + 1, Memory::Relaxed, Scope::Device);
@@ -166,7 +166,7 @@ pub(crate) fn end(state: Global<u32>, pass: u32, ended: bool) {
 }
 
 /// Starts to load the runs of a part into the tile, and waits for them: every second run descends.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub(crate) fn load_runs<K: Scalar>(
     tile: Tile<K>, input: Global<K>, group: Group, splits: Shared<u32>, places: Shared<u32>, ways: u32,

@@ -14,7 +14,7 @@ const MOST_ROUNDS: u32 = 512;
 ///
 /// In each round every lane takes a sample from the open range of its run. The samples of the other runs bound how many
 /// keys are before it, and so whether it is among the first `d`; from these answers each run gets its next range.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn split<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
     keys: Global<K>,
     group: Group,

@@ -25,7 +25,7 @@ pub(crate) struct Tile<K> {
 }
 
 impl<K> Clone for Tile<K> {
-    #[inline(always)]
+    #[simt::device]
     fn clone(&self) -> Self {
         *self
     }
@@ -40,21 +40,21 @@ pub const fn tile_shared<K>(threads: u32, keys: u32) -> u32 {
 
 impl<K: Scalar> Tile<K> {
     /// The tile of `keys` keys of a block of `threads` threads.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(threads: u32, keys: u32) -> Self {
         let starts = tile_shared::<K>(0, keys);
         Self { slots: Shared::dynamic(0, 2 * PAD + keys), starts: Shared::dynamic(starts, threads) }
     }
 
     /// The key in slot `i`. Slots up to 32 before the tile, as wrapped numbers, and behind it can be read.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn get(self, i: u32) -> K {
         self.slots.get(i.wrapping_add(PAD))
     }
 
     /// The key so many bytes behind slot 0, or, as a wrapped number, before it.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn at_byte(self, offset: u32) -> K {
         let size = size_of::<K>() as u32;
@@ -62,7 +62,7 @@ impl<K: Scalar> Tile<K> {
     }
 
     /// Puts a key in slot `i`.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn set(self, i: u32, key: K) {
         self.slots.set(i.wrapping_add(PAD), key);
@@ -70,7 +70,7 @@ impl<K: Scalar> Tile<K> {
 
     /// Writes the slots around the first `count`, which are read though no key of a sort was ever put there. A barrier
     /// follows.
-    #[inline(always)]
+    #[simt::device]
     pub fn surround(self, count: u32) {
         let t = thread::thread_idx_x();
         if t < PAD {
@@ -80,13 +80,13 @@ impl<K: Scalar> Tile<K> {
     }
 
     /// All slots, and the number of the tile's first one among them.
-    #[inline(always)]
+    #[simt::device]
     pub fn slots(self) -> (Shared<K>, u32) {
         (self.slots, PAD)
     }
 
     /// Puts the first `count` of the thread's keys in the slots from `first` on, or up to `first` if `down`.
-    #[inline(always)]
+    #[simt::device]
     fn put<const N: usize>(self, keys: &[K; N], first: u32, count: u32, down: bool) {
         // The whole thread's part without a test for each key. The threads of a warp agree about `down` but for the
         // first levels.
@@ -125,7 +125,7 @@ struct Part<K, const N: usize> {
 
 /// Merges `count` keys, at least one and at most `N`. `AHEAD`: keys are loaded a step before they are needed, which
 /// takes more instructions and less time where few warps share an SM.
-#[inline(always)]
+#[simt::device]
 fn merge<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
     tile: Tile<K>,
     pair: Pair,
@@ -178,7 +178,7 @@ fn merge<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
 
 /// One level of merging: each thread its part of its pair, in place; the result descends if `down`. All threads of the
 /// block make the call after a barrier, and see the result after another.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn merge_level<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
     tile: Tile<K>,
     pair: Pair,
@@ -211,7 +211,7 @@ pub(crate) fn merge_level<K: Scalar, C: Order<K>, const N: usize, const AHEAD: b
 
 /// Sorts the first `count` slots of the tile, at least one and at most `N` per thread. All threads of the block, a
 /// power of two, make the call after a barrier, and see the result after another.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool, const AHEAD: bool>(
     tile: Tile<K>,
     count: u32,
@@ -256,7 +256,7 @@ pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE
 }
 
 /// The tile of a block: loaded, sorted, written. The first block also clears `state`.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool, const AHEAD: bool>(
     input: Global<K>,
     output: Global<K>,

@@ -94,7 +94,7 @@ impl Worth {
 
     /// Whether the keys of a `sample`, in whose buckets by the top bits is what was `found`, are worth a map. `any`:
     /// one of the keys. The counters of the sample are not zero behind that. `slots`: memory for `SAMPLE` keys.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn is_worth<W: Key>(self, sample: [W; EACH], found: Found, any: W, slots: Shared<W>) -> bool {
         if found.crowded < MARGIN {
@@ -111,7 +111,7 @@ impl Worth {
 
     /// Whether the map spreads the keys that every block sees, in a block with `counters` of 16 bits, one per bucket.
     /// They are zero before and after.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     #[rustfmt::skip]
     pub fn spreads<W: Key, M: Mapping>(
@@ -129,7 +129,7 @@ impl Worth {
 
 /// What the buckets of a `histogram` have. All threads of a block of [`STARTS_THREADS`] call it, and get the
 /// same.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn found_in(histogram: Global<u32>, choice: Choice) -> Found {
     let mut found = Found::default();
@@ -144,7 +144,7 @@ pub fn found_in(histogram: Global<u32>, choice: Choice) -> Found {
 
 /// What a sample shows of the buckets of all keys. All threads of a block of `COUNT_THREADS`, which has cleared the
 /// counters of the sample, call it, and get the same; so do all blocks.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn found_in_sample<W: Key>(sample: [W; EACH], buckets: impl Buckets<W>, choice: Choice) -> Found {
     let bins = count_sample(sample, |key| buckets.bucket(key), |_| ());
@@ -165,7 +165,7 @@ pub struct Found {
 }
 
 impl Found {
-    #[inline(always)]
+    #[simt::device]
     fn see(&mut self, keys: u32, choice: Choice) {
         self.crowded += if keys > choice.bucket { keys } else { 0 };
         self.largest = self.largest.max(keys);
@@ -173,14 +173,14 @@ impl Found {
     }
 
     /// Whether keys go from the last digit by that.
-    #[inline(always)]
+    #[simt::device]
     pub fn from_last(self, choice: Choice) -> bool {
         let Self { crowded, largest, used } = self;
         crowded > 0 && crowded >= choice.least && (used > choice.few || largest > choice.most)
     }
 
     /// What all threads of a block of `THREADS` have seen. Between two calls is a barrier.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn of_block<const THREADS: u32>(self) -> Self {
         let (lane, w) = (warp::lane_id(), thread::thread_idx_x() / warp::WARP);

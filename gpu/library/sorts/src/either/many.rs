@@ -56,7 +56,7 @@ pub struct Learning {
 
 impl Learning {
     /// The numbers of a sort whose keys go by the map, if they do.
-    #[inline(always)]
+    #[simt::device]
     fn numbers(self, mut numbers: Numbers, by_map: bool) -> Numbers {
         // A choice between two numbers of parameters would become one between the addresses of two parameters.
         numbers.second_bits += if by_map { self.more_bits } else { 0 };
@@ -65,7 +65,7 @@ impl Learning {
     }
 
     /// Bits of the number of a bucket by the map.
-    #[inline(always)]
+    #[simt::device]
     fn bits(self, numbers: Numbers) -> u32 {
         numbers.first_bits + numbers.second_bits + self.more_bits
     }
@@ -159,7 +159,7 @@ pub fn radix_either_many_starts<W: Key>(
 }
 
 /// Zeroes words, by all threads of the grid.
-#[inline(always)]
+#[simt::device]
 fn zero(words: Global<u32>) {
     let mut i = thread::index_1d();
     while i < words.len() {
@@ -326,7 +326,7 @@ pub fn radix_either_rest(
 }
 
 /// Writes keys that differ in digit `place` alone: each value as often as it was counted. No key is read.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn write_anew(keys: Global<u32>, order: u32, place: u32, passes: Passes) {
     let (n, t) = (keys.len(), thread::thread_idx_x());

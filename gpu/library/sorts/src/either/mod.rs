@@ -170,7 +170,7 @@ pub struct Step {
 }
 
 /// A pass by the digit of `step` if keys go from the last digit on, and `other` if not.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn either(

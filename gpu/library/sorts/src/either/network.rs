@@ -23,7 +23,7 @@ pub const fn network_shared<W>() -> u32 {
 
 /// Sorts all `keys`, at most [`MOST`] per thread, in place. All threads of the block call it, once they are done with
 /// the shared memory.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_by_network<W: Key + Ordered>(keys: Global<W>, order: u32) {
     if keys.len() <= THREADS * FEW[0] as u32 {
@@ -36,7 +36,7 @@ pub fn sort_by_network<W: Key + Ordered>(keys: Global<W>, order: u32) {
 }
 
 /// [`sort_by_network`] with at most K keys per thread.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort_up_to<W: Key + Ordered, const K: usize>(keys: Global<W>, order: u32) {
     let group = Group { warps: WARPS, len: keys.len() };

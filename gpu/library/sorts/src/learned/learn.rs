@@ -24,7 +24,7 @@ const SAMPLE_PACKS: usize = 2;
 /// A span of `n` keys is wider than the keys that it is found from, by their width shifted right by this at either end.
 /// A key outside counts as the end of the span. Of floats those are the ones near zero, between the spans, and they
 /// have one bucket: among many keys they are few enough for it if the margin is wide.
-#[inline(always)]
+#[simt::device]
 fn margin(n: u32) -> u32 {
     if n >> 26 == 0 { 5 } else { 3 }
 }
@@ -105,7 +105,7 @@ pub fn learn_parts(n: u32) -> u32 {
 /// Learns the map of the keys in a launch that does more: all threads of its blocks, of [`LEARN_THREADS`], may call it.
 /// They count the `parts` of the sample by a ticket. Each block makes the `table` for itself; the first one writes
 /// the `map` too. `counts`: [`COUNT_WORDS`], zero before. Returns the range of the map.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub(crate) fn learn_together<W: Key, M: Mapping>(
@@ -137,14 +137,14 @@ pub(crate) fn learn_together<W: Key, M: Mapping>(
 }
 
 /// Pack `i` of the sample. Multiples of the golden ratio: they lie all over the input, and meet no period of it.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn sampled<W: Key>(keys: Global<W>, i: u32) -> W::Pack {
     keys.get_pack_streaming(mul_hi(i.wrapping_mul(0x9e37_79b1), keys.len() / W::PACK))
 }
 
 /// Calls `f` with each of the keys that every block sees, as words: the first packs of the sample, the same number per
 /// thread.
-#[inline(always)]
+#[simt::device]
 pub(crate) fn each_common<W: Key, M: Mapping>(keys: Global<W>, order: u32, mut f: impl FnMut(W)) {
     let mut common = [W::Pack::default(); RANGE_PACKS];
     unroll::<RANGE_PACKS>(|p| common[p] = sampled(keys, p as u32 * LEARN_THREADS + thread::thread_idx_x()));
@@ -157,7 +157,7 @@ pub(crate) const fn common_keys<W: Key>() -> u32 {
 }
 
 /// The range of the keys, the same in all blocks.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn find_range<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> Range<W> {
     let mut ends = [[W::LARGEST, W::from_bits(0)]; 2];
@@ -174,7 +174,7 @@ fn find_range<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> Range<W> {
 }
 
 /// Counts a pack by slices.
-#[inline(always)]
+#[simt::device]
 fn count_slices<W: Key, M: Mapping>(pack: W::Pack, order: u32, range: Range<W>, counts: Shared<u32>) {
     each_in_pack::<W>(|j| {
         counts.fetch_add(range.slice(M::encode(pack.as_ref()[j], order)), 1, Relaxed, Scope::Block);
@@ -182,7 +182,7 @@ fn count_slices<W: Key, M: Mapping>(pack: W::Pack, order: u32, range: Range<W>, 
 }
 
 /// Adds what a block has counted to the `counts` of all. Thread t has slices 4t to 4t + 3.
-#[inline(always)]
+#[simt::device]
 fn add_counts(own: Shared<u32>, counts: Global<u32>) {
     let t = thread::thread_idx_x();
     let mine = own.get_pack(t);
@@ -195,7 +195,7 @@ fn add_counts(own: Shared<u32>, counts: Global<u32>) {
 }
 
 /// The counts of this thread's slices, once all blocks have added theirs.
-#[inline(always)]
+#[simt::device]
 fn all_counts(counts: Global<u32>) -> [u32; 4] {
     let mut all = [0; 4];
     unroll::<4>(|j| all[j] = counts.load(4 * thread::thread_idx_x() + j as u32, Relaxed, Scope::Device));
@@ -203,14 +203,14 @@ fn all_counts(counts: Global<u32>) -> [u32; 4] {
 }
 
 /// Whether a key is above the middle of all words.
-#[inline(always)]
+#[simt::device]
 fn is_high<W: Key>(key: W) -> bool {
     key.top() >> 31 != 0
 }
 
 /// The span of the keys from `least` to `greatest`, with a margin, on its side of the middle; at the far end of that
 /// side if it has no keys.
-#[inline(always)]
+#[simt::device]
 fn widened<W: Key>((least, greatest): (W, W), high: bool, n: u32) -> Span<W> {
     let (middle, all) = (W::LARGEST.bits() / 2 + 1, W::LARGEST.bits());
     let (from, to, far) = if high { (middle, all, all) } else { (0, middle - 1, 0) };
@@ -225,7 +225,7 @@ fn widened<W: Key>((least, greatest): (W, W), high: bool, n: u32) -> Span<W> {
 
 /// Whether this block is the last of the grid to come here; then it sees what the others have written. `done`: how many
 /// have come before.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn is_last(done: Global<u32>) -> bool {
     thread::sync_threads(); // all threads have added their counts before the block counts as done
@@ -242,7 +242,7 @@ fn is_last(done: Global<u32>) -> bool {
 
 /// Gives each slice its share of the numbers, by the `counts` of the sample. Thread t has slices 4t to 4t + 3, and gets
 /// their words of the table. A barrier comes behind the last count that is read.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn make_table(counts: Shared<u32>) -> [u32; 4] {
     let t = thread::thread_idx_x();

@@ -32,7 +32,7 @@ pub struct Span<W> {
 
 impl<W: Key> Span<W> {
     /// The nearest key of the span.
-    #[inline(always)]
+    #[simt::device]
     fn nearest(self, key: W) -> W {
         key.max(self.first).min(self.last)
     }
@@ -53,7 +53,7 @@ pub struct Range<W> {
 
 impl<W: Key> Range<W> {
     /// Of these spans.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(low: Span<W>, high: Span<W>) -> Self {
         let width = (low.last.bits() - low.first.bits()) + (high.last.bits() - high.first.bits());
         let shift = (width | 1).leading_zeros() - (64 - 32 * W::HALVES);
@@ -61,13 +61,13 @@ impl<W: Key> Range<W> {
     }
 
     /// The place of a key in the range, of 32 bits: the top [`SLICE_BITS`] are the slice.
-    #[inline(always)]
+    #[simt::device]
     pub fn place(self, key: W) -> u32 {
         self.low.nearest(key).plus(self.high.nearest(key)).above(self.from, self.shift)
     }
 
     /// The slice of a key.
-    #[inline(always)]
+    #[simt::device]
     pub fn slice(self, key: W) -> u32 {
         self.place(key) >> (32 - SLICE_BITS)
     }
@@ -80,14 +80,14 @@ pub trait Table: Copy {
 }
 
 impl Table for Global<u32> {
-    #[inline(always)]
+    #[simt::device]
     fn word(self, i: u32) -> u32 {
         self.get(i)
     }
 }
 
 impl Table for Shared<u32> {
-    #[inline(always)]
+    #[simt::device]
     fn word(self, i: u32) -> u32 {
         self.get(i)
     }
@@ -106,7 +106,7 @@ pub struct Map<W, T> {
 
 impl<W: Key, T: Table> Map<W, T> {
     /// The map of a range by a table, to `1 << bits` buckets.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(range: Range<W>, table: T, bits: u32) -> Self {
         Self { range, table, shift: NUMBER_BITS - bits }
     }
@@ -115,7 +115,7 @@ impl<W: Key, T: Table> Map<W, T> {
 impl<W: Key> Map<W, Global<u32>> {
     /// The map in memory to `1 << bits` buckets, whose table is read through the L1 cache. Whole warps call
     /// it: what is the same for all keys takes no register per thread.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn read(map: Global<u32>, bits: u32) -> Self {
         let words = map.slice(SLICES, MAP_WORDS - SLICES);
@@ -132,7 +132,7 @@ impl<W: Key> Map<W, Global<u32>> {
 
     /// The same with its table in dynamic shared memory from byte `offset` on, copied by all `threads` of the block. A
     /// barrier has to come before the first look-up.
-    #[inline(always)]
+    #[simt::device]
     pub fn staged(self, offset: u32, threads: u32) -> Map<W, Shared<u32>> {
         let table = Shared::dynamic(offset, SLICES);
         let mut i = thread::thread_idx_x();
@@ -145,7 +145,7 @@ impl<W: Key> Map<W, Global<u32>> {
 }
 
 /// Writes what a map needs in addition to its table.
-#[inline(always)]
+#[simt::device]
 pub fn write_range<W: Key>(range: Range<W>, map: Global<u32>) {
     let words = map.slice(SLICES, MAP_WORDS - SLICES);
     let set = |i: u32, key: W| {
@@ -161,7 +161,7 @@ pub fn write_range<W: Key>(range: Range<W>, map: Global<u32>) {
 
 impl<W: Key, T: Table> Map<W, T> {
     /// The number of a key.
-    #[inline(always)]
+    #[simt::device]
     fn number(self, key: W) -> u32 {
         let place = self.range.place(key);
         let word = self.table.word(place >> (32 - SLICE_BITS));
@@ -170,12 +170,12 @@ impl<W: Key, T: Table> Map<W, T> {
 }
 
 impl<W: Key, T: Table> Buckets<W> for Map<W, T> {
-    #[inline(always)]
+    #[simt::device]
     fn bucket(self, key: W) -> u32 {
         self.number(key) >> self.shift
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn hidden(self) -> Self {
         Self { range: Range { shift: opaque(self.range.shift), ..self.range }, ..self }
     }
@@ -190,17 +190,17 @@ pub struct MapDigit<W, T> {
 }
 
 impl<W: Key, T: Table> Digit<W> for MapDigit<W, T> {
-    #[inline(always)]
+    #[simt::device]
     fn bits(self) -> u32 {
         self.bits
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn scaled(self, key: W, log2: u32) -> u32 {
         (self.map.bucket(key) & ((1 << self.bits) - 1)) << log2
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn is_noted(self) -> bool {
         true
     }

@@ -18,7 +18,7 @@ pub const fn bucket_sort_blocks<W: Key>(large: bool) -> u32 {
 }
 
 /// Where bucket b starts and ends.
-#[inline(always)]
+#[simt::device]
 pub fn ends(starts: Global<u32>, b: u32) -> [u32; 2] {
     [starts.get(b), starts.get(b + 1)]
 }
@@ -26,7 +26,7 @@ pub fn ends(starts: Global<u32>, b: u32) -> [u32; 2] {
 /// Sorts a bucket, keys `start` to `end` of `input`, into the same place of `output`, by all threads of a block that
 /// has cleared the counters. `SAME`: the keys share the top bits, `top_bits` of them. A bucket that is too large is
 /// untouched.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_cleared<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     input: Global<W>,

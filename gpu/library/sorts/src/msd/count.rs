@@ -39,19 +39,19 @@ pub struct TopBits {
 
 impl TopBits {
     /// So many of them, at least one.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(bits: u32) -> Self {
         Self { shift: 32 - bits }
     }
 }
 
 impl<W: Key> Buckets<W> for TopBits {
-    #[inline(always)]
+    #[simt::device]
     fn bucket(self, key: W) -> u32 {
         key.top() >> self.shift
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn hidden(self) -> Self {
         Self { shift: opaque(self.shift) }
     }
@@ -61,7 +61,7 @@ impl<W: Key> Buckets<W> for TopBits {
 /// it, in blocks of [`COUNT_THREADS`] with counters of 16 bits, one per bucket, in dynamic shared memory. `zeroed`:
 /// words that the first block sets to zero for later kernels. `find` is called once the grid before has ended and says
 /// how buckets are found; if it returns `None`, the same for all threads of a block, nothing is counted.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn count_buckets<W: Key, M: Mapping, B: Buckets<W>>(
@@ -75,7 +75,7 @@ pub fn count_buckets<W: Key, M: Mapping, B: Buckets<W>>(
 }
 
 /// Begins [`count_buckets`]: the counters are zero, and the grid before has ended.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn begin_count(bits: u32, zeroed: Global<u32>) {
     let t = thread::thread_idx_x();
@@ -88,13 +88,13 @@ pub fn begin_count(bits: u32, zeroed: Global<u32>) {
 }
 
 /// The counters of `1 << bits` buckets.
-#[inline(always)]
+#[simt::device]
 pub fn counters(bits: u32) -> Shared<u32> {
     Shared::dynamic(0, 1 << (bits - 1))
 }
 
 /// [`count_buckets`] once the counters are zero.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn count_cleared<W: Key, M: Mapping>(
@@ -153,27 +153,27 @@ pub fn count_cleared<W: Key, M: Mapping>(
 }
 
 /// Notes that a counter was reduced by [`RELIEF`].
-#[inline(always)]
+#[simt::device]
 pub(super) fn note(bin: u32) {
     let note = NOTED::view().fetch_add(0, 1, Relaxed, Scope::Block);
     RELIEVED::view().set(note, bin);
 }
 
 /// Forgets all notes.
-#[inline(always)]
+#[simt::device]
 pub(super) fn forget_notes() {
     NOTED::view().set(0, 0);
 }
 
 /// The bin of the note of this thread, if there is one: there are at most as many notes as threads.
-#[inline(always)]
+#[simt::device]
 pub(super) fn noted() -> Option<u32> {
     let t = thread::thread_idx_x();
     (t < NOTED::view().get(0)).then(|| RELIEVED::view().get(t))
 }
 
 /// Counts the last keys, fewer than a pack, in global memory.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub(super) fn count_rest<W: Key, M: Mapping>(
     keys: Global<W>, order: u32, buckets: impl Buckets<W>, histogram: Global<u32>,
@@ -187,7 +187,7 @@ pub(super) fn count_rest<W: Key, M: Mapping>(
 }
 
 /// Zeroes the counters of this thread.
-#[inline(always)]
+#[simt::device]
 pub fn clear(counters: Shared<u32>) {
     let mut i = thread::thread_idx_x();
     while i < counters.len() {
@@ -197,7 +197,7 @@ pub fn clear(counters: Shared<u32>) {
 }
 
 /// The sum of `f` over index and value of the counters of this thread.
-#[inline(always)]
+#[simt::device]
 pub fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
     let mut sum = 0u32;
     let mut i = thread::thread_idx_x();
@@ -210,7 +210,7 @@ pub fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
 
 /// Counts the packs of this thread: `first`, and from there one per grid's width up to `end`. Returns the number of
 /// keys in them.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 fn count_keys<W: Key, M: Mapping>(
     keys: Global<W>, order: u32, buckets: impl Buckets<W>, counters: Halves, first: u32, end: u32,
@@ -249,14 +249,14 @@ fn count_keys<W: Key, M: Mapping>(
 }
 
 /// The keys of a pack as words.
-#[inline(always)]
+#[simt::device]
 pub(super) fn encoded<W: Key, M: Mapping>(mut pack: W::Pack, order: u32) -> W::Pack {
     each_in_pack::<W>(|j| pack.as_mut()[j] = M::encode(pack.as_ref()[j], order));
     pack
 }
 
 /// Calls `f` with the index and the word of each key of a pack.
-#[inline(always)]
+#[simt::device]
 pub(super) fn each<W: Key>(pack: W::Pack, mut f: impl FnMut(usize, W)) {
     each_in_pack::<W>(|j| f(j, pack.as_ref()[j]));
 }

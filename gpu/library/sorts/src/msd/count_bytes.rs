@@ -51,13 +51,13 @@ const PART_WORDS: u32 = PART / 2 + 1;
 pub const BYTES_SHARED: u32 = 4 * if WORDS > PART_WORDS { WORDS } else { PART_WORDS };
 
 /// The value of a key.
-#[inline(always)]
+#[simt::device]
 fn value<W: Key>(key: W) -> u32 {
     key.top() >> (32 - BYTES_TOP_BITS)
 }
 
 /// Counts a key. The caller has to detect a carry.
-#[inline(always)]
+#[simt::device]
 fn add<W: Key>(counters: Shared<u32>, key: W) {
     // A word has four values that differ in the two top bits: neighbouring threads, which add neighbouring words to the
     // histogram, then add to neighbouring values.
@@ -66,7 +66,7 @@ fn add<W: Key>(counters: Shared<u32>, key: W) {
 
 /// Adds the number of keys with each value of [`BYTES_TOP_BITS`] to `histogram`, as
 /// [`count_buckets`](super::count_buckets) does with fewer.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn count_in_bytes<W: Key, M: Mapping>(
@@ -134,7 +134,7 @@ pub fn count_in_bytes<W: Key, M: Mapping>(
 
 /// Counts the packs of this thread: `first`, and from there one per grid's width up to `end`. Returns the number of
 /// keys in them. A crowd ends it early, for all warps.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn count_keys<W: Key, M: Mapping>(
@@ -162,7 +162,7 @@ fn count_keys<W: Key, M: Mapping>(
 }
 
 /// Counts the keys of a part of the values, and adds them to the histogram. `first`, `end`: as in [`count_keys`].
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn count_part<W: Key, M: Mapping>(
@@ -214,7 +214,7 @@ fn count_part<W: Key, M: Mapping>(
 }
 
 /// Packs `i` and those one, two and three grid's widths behind it, as words.
-#[inline(always)]
+#[simt::device]
 fn load<W: Key, M: Mapping>(keys: Global<W>, order: u32, i: u32) -> [W::Pack; IN_FLIGHT as usize] {
     let stride = thread::grid_threads_1d();
     let mut packs = [W::Pack::default(); IN_FLIGHT as usize];

@@ -14,13 +14,13 @@ const CROWD: u32 = 4;
 pub struct Halves(pub Shared<u32>);
 
 /// The two counters of a word.
-#[inline(always)]
+#[simt::device]
 pub fn halves(word: u32) -> [u32; 2] {
     [word & 0xffff, word >> 16]
 }
 
 /// Zeroes words, a multiple of four of them, by all `THREADS` threads of the block.
-#[inline(always)]
+#[simt::device]
 pub fn clear_packs<const THREADS: u32>(words: Shared<u32>) {
     let mut i = thread::thread_idx_x();
     while i < words.len() / 4 {
@@ -31,7 +31,7 @@ pub fn clear_packs<const THREADS: u32>(words: Shared<u32>) {
 
 /// Whether many lanes have the `hot` bin or that of the first lane, by one `sample` per lane: atomics of many lanes on
 /// one counter would wait for each other.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn is_crowd(hot: u32, sample: u32) -> bool {
     let like = |hot: u32| warp::ballot(warp::FULL, sample == hot).count_ones();
@@ -40,13 +40,13 @@ pub fn is_crowd(hot: u32, sample: u32) -> bool {
 
 impl Halves {
     /// The counter of a bin, while other threads count.
-    #[inline(always)]
+    #[simt::device]
     pub fn peek(self, bin: u32) -> u32 {
         self.0.load(bin >> 1, Relaxed, Scope::Block) >> ((bin & 1) * 16) & 0xffff
     }
 
     /// Counts a key. The caller has to detect a carry.
-    #[inline(always)]
+    #[simt::device]
     pub fn add(self, bin: u32) {
         self.0.fetch_add(bin >> 1, if bin & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
     }
@@ -54,7 +54,7 @@ impl Halves {
     /// Counts up to 128 keys. Once the counter is at `limit`, which is [`RELIEF`] or `u32::MAX` for never, takes
     /// [`RELIEF`] off it and calls `relieved`. While all threads count in this way, no counter overflows: each thread
     /// takes the relief before it adds again.
-    #[inline(always)]
+    #[simt::device]
     pub fn add_checked(self, bin: u32, count: u32, limit: u32, relieved: impl FnOnce()) {
         let shift = (bin & 1) * 16;
         let before = self.0.fetch_add(bin >> 1, count << shift, Relaxed, Scope::Block) >> shift & 0xffff;
@@ -67,7 +67,7 @@ impl Halves {
 
     /// Counts the keys of a whole warp, the same number per lane. One bin is counted apart, without one atomic per key:
     /// the bin that the warp remembers as `hot`, or that of the first lane once `hot` has become rare.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     #[rustfmt::skip]
     pub fn add_crowded<const N: usize>(
@@ -94,7 +94,7 @@ impl Halves {
 }
 
 /// The sum of the two counters in a word.
-#[inline(always)]
+#[simt::device]
 pub fn pair_sum(word: u32) -> u32 {
     let [low, high] = halves(word);
     low + high

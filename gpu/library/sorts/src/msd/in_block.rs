@@ -63,14 +63,14 @@ pub enum Outcome {
 }
 
 /// Zeroes the counters of a block of `threads`; all its threads call it before they sort.
-#[inline(always)]
+#[simt::device]
 pub fn clear_counters(threads: u32) {
     let own = own_counters(threads);
     unroll::<3>(|i| own.set(i as u32, 0));
 }
 
 /// The six counter words of this thread, as three pairs.
-#[inline(always)]
+#[simt::device]
 fn own_counters(threads: u32) -> Shared<u64> {
     Shared::<u64>::dynamic(0, threads * 3).slice(thread::thread_idx_x() * 3, 3)
 }
@@ -82,7 +82,7 @@ shared!(DIFFER: [u32; 2]);
 ///
 /// `SAME`: all keys have the same `shift` top bits, fewer than 32, and skewed keys are given up. Without it the block
 /// spreads its keys between the least and the greatest of them, and always sorts.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
@@ -94,14 +94,14 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
 /// Sorts at most [`in_block_most`] `keys` where they are, or gives them up if they are skewed. They are spread over
 /// counters between the least and the greatest of them: floats by their bits or their values, whichever make fewer keys
 /// of a sample share a counter.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_whole<W: Key, M: Mapping, const THREADS: u32>(keys: Global<W>, order: u32) -> Outcome {
     sort_or_give_up::<W, M, false, true, THREADS>(keys, keys, order, 0, keys.len(), 0)
 }
 
 /// [`sort_in_block`], or with `WHOLE` [`sort_whole`].
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, const THREADS: u32>(
@@ -301,7 +301,7 @@ fn sort_or_give_up<W: Key, M: Mapping, const SAME: bool, const WHOLE: bool, cons
 }
 
 /// Turns complete counts into the place of the first key of each counter, in a block of `threads`.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn start_counters(sums: Shared<u32>, threads: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -342,7 +342,7 @@ struct Spread<W> {
 
 impl<W: Key> Spread<W> {
     /// Over `counters` counters, at most 2¹⁵.
-    #[inline(always)]
+    #[simt::device]
     fn between(least: W, greatest: W, counters: u32) -> Self {
         let shift = ((greatest.bits() - least.bits()) | 1).leading_zeros() - (64 - 32 * W::HALVES);
         // Between 2³¹ and 2³², so the scale is below 2¹⁶. It is made smaller by more than the error of the division,
@@ -352,7 +352,7 @@ impl<W: Key> Spread<W> {
         Self { least, shift, scale, of_values: 0.0, last: counters - 1 }
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn place(self, key: W, order: u32) -> u32 {
         if self.of_values > 0.0 {
             // The rounded difference grows with the key, and so does the rounded product.
@@ -365,14 +365,14 @@ impl<W: Key> Spread<W> {
 
 /// How many `counters` there are per unit, if the greatest and the least float are `width` apart. 0 if one of them is
 /// infinite or NaN, or if they are equal.
-#[inline(always)]
+#[simt::device]
 fn scale_of_values(width: f32, counters: u32) -> f32 {
     if width > 0.0 && width < f32::INFINITY { counters as f32 * 0.9999 / width } else { 0.0 }
 }
 
 /// The least and the greatest key of a block of `warps` warps, by those of each thread. `slots`: memory for 64 keys.
 /// Has a barrier.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn extremes<W: Key>(least: W, greatest: W, slots: Shared<W>, warps: u32) -> (W, W) {
     let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
@@ -388,7 +388,7 @@ pub fn extremes<W: Key>(least: W, greatest: W, slots: Shared<W>, warps: u32) -> 
 }
 
 /// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn differing_bits<W: Key>(differ: u64) -> u64 {
     let halves = [differ as u32, (differ >> 32) as u32];
@@ -409,7 +409,7 @@ pub fn differing_bits<W: Key>(differ: u64) -> u64 {
 }
 
 /// Calls `f` with the place in the group and the index of each item of group `g`.
-#[inline(always)]
+#[simt::device]
 fn each_of(g: usize, mut f: impl FnMut(usize, usize)) {
     unroll::<GROUP>(|j| f(j, g * GROUP + j));
 }

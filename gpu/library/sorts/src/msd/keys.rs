@@ -37,64 +37,64 @@ pub trait Key: Digits {
 impl Key for u32 {
     const HALVES: u32 = 1;
 
-    #[inline(always)]
+    #[simt::device]
     fn bits(self) -> u64 {
         self as u64
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn from_bits(bits: u64) -> Self {
         bits as Self
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn above(self, least: Self, shift: u32) -> u32 {
         self.wrapping_sub(least) << shift
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn apart(self, other: Self, order: u32) -> f32 {
         (f32::from_bits(self.decode(order)) - f32::from_bits(other.decode(order))).abs()
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
     }
 
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn least_of_warp(self) -> Self {
         warp::reduce_min(warp::FULL, self)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn digit_at(self, shift: u32, bits: u32) -> u32 {
         self >> shift & ((1 << bits) - 1)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn top(self) -> u32 {
         self
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn get_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
         let two = slots.cast::<u64>().get(at / 2);
         (keys[to], keys[to + 1]) = (two as u32, (two >> 32) as u32);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn set_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
         slots.cast::<u64>().set(at / 2, keys[from] as u64 | (keys[from + 1] as u64) << 32);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn get_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
         [keys[to], keys[to + 1], keys[to + 2], keys[to + 3]] = slots.get_pack(at / 4);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn set_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
         slots.set_pack(at / 4, [keys[from], keys[from + 1], keys[from + 2], keys[from + 3]]);
     }
@@ -103,32 +103,32 @@ impl Key for u32 {
 impl Key for u64 {
     const HALVES: u32 = 2;
 
-    #[inline(always)]
+    #[simt::device]
     fn bits(self) -> u64 {
         self
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn from_bits(bits: u64) -> Self {
         bits
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn above(self, least: Self, shift: u32) -> u32 {
         ((self.wrapping_sub(least) << shift) >> 32) as u32
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn apart(self, other: Self, order: u32) -> f32 {
         (f64::from_bits(self.decode(order)) - f64::from_bits(other.decode(order))).abs() as f32
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
     }
 
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn least_of_warp(self) -> Self {
         let high = warp::reduce_min(warp::FULL, self.top());
@@ -136,33 +136,33 @@ impl Key for u64 {
         (high as u64) << 32 | low as u64
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn digit_at(self, shift: u32, bits: u32) -> u32 {
         (self >> shift) as u32 & ((1 << bits) - 1)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn top(self) -> u32 {
         (self >> 32) as u32
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn get_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
         [keys[to], keys[to + 1]] = slots.get_pack(at / 2);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn set_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
         slots.set_pack(at / 2, [keys[from], keys[from + 1]]);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn get_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
         Self::get_two(slots, at, keys, to);
         Self::get_two(slots, at + 2, keys, to + 2);
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn set_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
         Self::set_two(slots, at, keys, from);
         Self::set_two(slots, at + 2, keys, from + 2);
@@ -193,12 +193,12 @@ pub struct Mapped;
 impl Mapping for Plain {
     const MAPS: bool = false;
 
-    #[inline(always)]
+    #[simt::device]
     fn encode<W: Word>(key: W, _: u32) -> W {
         key
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn decode<W: Word>(word: W, _: u32) -> W {
         word
     }
@@ -207,19 +207,19 @@ impl Mapping for Plain {
 impl Mapping for Mapped {
     const MAPS: bool = true;
 
-    #[inline(always)]
+    #[simt::device]
     fn encode<W: Word>(key: W, order: u32) -> W {
         key.encode(order)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn decode<W: Word>(word: W, order: u32) -> W {
         word.decode(order)
     }
 }
 
 /// Calls `f` with the index of each key in a 16-byte pack.
-#[inline(always)]
+#[simt::device]
 pub fn each_in_pack<W: Scalar>(mut f: impl FnMut(usize)) {
     unroll::<4>(|j| {
         if j < W::PACK as usize {

@@ -8,7 +8,7 @@ use simt::{Shared, thread, unroll};
 pub const ITEMS: u32 = 12;
 
 /// Sorts the run of this thread.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
     unroll::<3>(|q| W::get_four(slots, 4 * q as u32, keys, 4 * q));
@@ -18,7 +18,7 @@ pub fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
 
 /// Merges the sorted runs of all `threads` of a block: two neighbouring runs, then two merged ones, and so on. Pairs
 /// that are in order already, as most are, are left alone.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn merge_runs<W: Key>(slots: Shared<W>, threads: u32) {
     let t = thread::thread_idx_x();
@@ -71,7 +71,7 @@ pub fn merge_runs<W: Key>(slots: Shared<W>, threads: u32) {
 
 /// Merges the upper half of a run with the lower half of the next one. `two`: both runs. `keys`: the upper half; then
 /// the merged keys.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn merge_seam<W: Key>(two: Shared<W>, keys: &mut [W; ITEMS as usize]) {
     W::get_four(two, 12, keys, 6);

@@ -17,14 +17,14 @@ shared!(BINS: [u32; SAMPLE]);
 pub const SAMPLE_STATIC: u32 = 4 * SAMPLE;
 
 /// Zeroes the counters, in a block of [`COUNT_THREADS`].
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn clear_sample() {
     unroll::<EACH>(|j| BINS::view().set(j as u32 * COUNT_THREADS + thread::thread_idx_x(), 0));
 }
 
 /// The keys of this thread in the sample, as words, in a block of [`COUNT_THREADS`]. Every block takes the same sample.
-#[inline(always)]
+#[simt::device]
 pub fn take_sample<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> [W; EACH] {
     let mut sample = [W::LARGEST; EACH];
     unroll::<EACH>(|j| {
@@ -36,14 +36,14 @@ pub fn take_sample<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> [W; EACH]
 }
 
 /// The counter of a number.
-#[inline(always)]
+#[simt::device]
 fn bin(number: u32) -> u32 {
     number.wrapping_mul(0x9e37_79b1) >> (32 - SAMPLE.ilog2())
 }
 
 /// Counts a sample by the `number` of each key, in a block that has cleared the counters. `see` gets what the counter
 /// of each of the thread's keys was before. Returns the counters: a barrier has to come before they are read.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn count_sample<W: Key>(sample: [W; EACH], number: impl Fn(W) -> u32, mut see: impl FnMut(u32)) -> Shared<u32> {
     thread::sync_threads(); // the counters are zero before the first key is counted
@@ -53,7 +53,7 @@ pub fn count_sample<W: Key>(sample: [W; EACH], number: impl Fn(W) -> u32, mut se
 
 /// About how many keys of a sample repeat another, in a block that has cleared the counters; not more, and the same in
 /// all threads. `slots`: memory for [`SAMPLE`] keys.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn count_repeats<W: Key>(sample: [W; EACH], slots: Shared<W>) -> u32 {
     let folded = |key: W| bin((key.bits() ^ key.bits() >> 32) as u32);

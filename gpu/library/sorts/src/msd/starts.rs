@@ -14,7 +14,7 @@ shared!(BELOW: [u32; WARPS]);
 
 /// Where the cursor of top bucket `d` lies: eight per 128-byte line, so that the atomics of all blocks on a few hundred
 /// cursors are spread over many lines of the L2 cache.
-#[inline(always)]
+#[simt::device]
 pub const fn spread(d: u32) -> u32 {
     (d >> 3) * 32 + (d & 7)
 }
@@ -22,7 +22,7 @@ pub const fn spread(d: u32) -> u32 {
 /// Turns the histogram, once it is complete, into starts, cursors and tiles, see
 /// [`radix_pieces_starts`](crate::buckets::radix_pieces_starts). Calls `see` with the start and
 /// the number of keys of the bucket of each thread; all lanes of a warp call it together.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
@@ -76,7 +76,7 @@ pub fn start_buckets<W: Key>(
 }
 
 /// The number of keys in the buckets before `end` that this thread adds up.
-#[inline(always)]
+#[simt::device]
 fn sum_below(histogram: Global<u32>, end: u32) -> u32 {
     let mut sum = 0;
     let mut i = thread::thread_idx_x();

@@ -17,7 +17,7 @@ const COUNTERS: u32 = 2048;
 /// Binary logarithm of the counters per bucket. Lanes take turns in them, so that at most four lanes of a warp (eight
 /// with [`MAX_BITS`]) meet in a counter or its bank, whatever the keys: equal keys take no longer than uniform ones,
 /// of which about three meet in a bank anyway.
-#[inline(always)]
+#[simt::device]
 const fn copies_log2(bits: u32) -> u32 {
     let room = COUNTERS.ilog2() - bits;
     if room < 3 { room } else { 3 }
@@ -33,7 +33,7 @@ pub trait Digit<W>: Copy {
 
     /// Whether a tile notes the buckets of its keys rather than find them twice while the keys are in registers. They
     /// then have at most eight bits.
-    #[inline(always)]
+    #[simt::device]
     fn is_noted(self) -> bool {
         false
     }
@@ -55,7 +55,7 @@ pub struct Tables {
 
 impl Tables {
     /// For blocks of `threads` threads and digits of `bits` bits.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(threads: u32, bits: u32) -> Self {
         let at = PACKS * 16 * threads;
         Self {
@@ -67,13 +67,13 @@ impl Tables {
     }
 
     /// How many threads look after four counters each.
-    #[inline(always)]
+    #[simt::device]
     pub fn threads(self) -> u32 {
         1 << (self.bits + copies_log2(self.bits) - 2)
     }
 
     /// Zeroes this thread's counters.
-    #[inline(always)]
+    #[simt::device]
     pub fn clear(self) {
         if thread::thread_idx_x() < self.threads() {
             self.counters.set_pack(thread::thread_idx_x(), [0; 4]);
@@ -81,7 +81,7 @@ impl Tables {
     }
 
     /// The counter for a key of this lane.
-    #[inline(always)]
+    #[simt::device]
     pub fn counter<W: Key>(self, key: W, digit: impl Digit<W>) -> Shared<u32> {
         let log2 = copies_log2(self.bits);
         let copy = (warp::lane_id() & ((1 << log2) - 1)) * 4;
@@ -89,46 +89,46 @@ impl Tables {
     }
 
     /// The counter for a key of this lane in a bucket.
-    #[inline(always)]
+    #[simt::device]
     pub fn counter_of(self, bucket: u32) -> Shared<u32> {
         let log2 = copies_log2(self.bits);
         self.counters.slice((bucket << log2) | (warp::lane_id() & ((1 << log2) - 1)), 1)
     }
 
     /// The difference between the places of a key in the output and in the tile.
-    #[inline(always)]
+    #[simt::device]
     pub fn offset<W: Key>(self, key: W, digit: impl Digit<W>) -> u32 {
         self.offsets.cast::<u8>().slice(digit.scaled(key, 2), 4).cast().get(0)
     }
 
     /// Whether this thread's warp has counters.
-    #[inline(always)]
+    #[simt::device]
     pub fn in_use(self) -> bool {
         thread::thread_idx_x() & !(warp::WARP - 1) < self.threads()
     }
 
     /// This thread's counters, in a warp that has some.
-    #[inline(always)]
+    #[simt::device]
     pub fn four(self) -> [u32; 4] {
         let t = thread::thread_idx_x();
         if t < self.threads() { self.counters.get_pack(t) } else { [0; 4] }
     }
 
     /// The bucket whose first counters this thread has.
-    #[inline(always)]
+    #[simt::device]
     pub fn bucket(self) -> Option<u32> {
         let (t, two) = (thread::thread_idx_x(), self.two());
         (t < self.threads() && t & two == 0).then_some(t >> two)
     }
 
     /// 1 if two neighbouring threads share a bucket, 0 if one thread has all of its counters.
-    #[inline(always)]
+    #[simt::device]
     fn two(self) -> u32 {
         copies_log2(self.bits) - 2
     }
 
     /// The counts of this thread and of its whole bucket. Called by warps that have counters.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn found(self) -> (u32, u32) {
         let [a, b, c, d] = self.four();
@@ -138,7 +138,7 @@ impl Tables {
     }
 
     /// Calls `f` with each bucket that has keys, and their number, in the first thread of the bucket.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn each_bucket(self, f: impl FnOnce(u32, u32)) {
         if self.in_use() {
@@ -162,13 +162,13 @@ pub struct TopDigit {
 }
 
 impl<W: Key> Digit<W> for TopDigit {
-    #[inline(always)]
+    #[simt::device]
     fn bits(self) -> u32 {
         self.bits
     }
 
     /// Taken out in place: one shift and one mask, which are the same for all keys.
-    #[inline(always)]
+    #[simt::device]
     fn scaled(self, key: W, log2: u32) -> u32 {
         key.top() >> (self.shift - log2) & (((1 << self.bits) - 1) << log2)
     }

@@ -19,14 +19,14 @@ pub struct Tile {
 
 impl Tile {
     /// Whether the tile has a key for every place of a block of `THREADS` threads.
-    #[inline(always)]
+    #[simt::device]
     pub fn is_full<W: Scalar, const THREADS: u32>(self) -> bool {
         self.end - self.begin == PACKS * W::PACK * THREADS
     }
 }
 
 /// The keys of this thread in a full tile.
-#[inline(always)]
+#[simt::device]
 pub fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) -> [W::Pack; PACKS as usize] {
     let mut keys = [W::Pack::default(); PACKS as usize];
     let (mine, in_tile) = (thread::thread_idx_x() * W::PACK, PACKS * W::PACK * THREADS);
@@ -37,7 +37,7 @@ pub fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) -> [W::
 
 /// Moves the keys of a tile. All threads of the block call it, after they have cleared the counters. `cursor`: the
 /// index of the cursor of a bucket.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
@@ -123,7 +123,7 @@ pub fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
 
 /// Turns the counts of the tile into starts, in counters and offsets, and takes room for its keys behind the cursors.
 /// Returns where the keys of a bucket go, in the first thread of the bucket.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) -> u32 {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -160,7 +160,7 @@ fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) ->
 }
 
 /// Calls `f` with each key of any tile.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>, order: u32, tile: Tile, mut f: impl FnMut(W),
@@ -178,7 +178,7 @@ pub fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
 }
 
 /// Calls `f` with the pack, and the index in the pack, of each key of a thread.
-#[inline(always)]
+#[simt::device]
 pub fn each_key<W: Scalar>(mut f: impl FnMut(usize, usize)) {
     unroll::<{ PACKS as usize }>(|p| each_in_pack::<W>(|j| f(p, j)));
 }

@@ -13,7 +13,7 @@ use simt::{Global, async_copy, thread, warp};
 
 impl<B: Block> Window<B> {
     /// Sorts the pairs of this window, once the counters are clear. `full`: whether all full rows are.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn sort_any(&self, full: bool, keys: Global<u32>, values: Global<u32>, order: u32) {
         // Code of its own for nearly all buckets, as where keys share their top bits.
@@ -39,7 +39,7 @@ impl<B: Block> Window<B> {
 
     /// Sorts the pairs, unless the keys differ by too much: then it returns the least key, and in how many top bits no
     /// key differs from it once it is taken off.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     #[rustfmt::skip]
     fn sort_narrow<const FULL: bool>(
@@ -70,7 +70,7 @@ impl<B: Block> Window<B> {
     }
 
     /// Sorts the pairs by what words keep of the keys.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn sort_part(&self, keys: Global<u32>, values: Global<u32>, order: u32) {
         let room = Room::<B>::new();

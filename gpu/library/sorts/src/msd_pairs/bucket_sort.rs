@@ -54,7 +54,7 @@ pub fn radix_msd_pairs_bucket_sort<B: Block>(
 
 impl<B: Block> Window<B> {
     /// Sorts bucket `b`. `FULL`: whether all full rows are.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn sort<const FULL: bool>(&self, b: u32, keys: Global<u32>, values: Global<u32>, order: u32) {
         let room = Room::<B>::new();
@@ -65,7 +65,7 @@ impl<B: Block> Window<B> {
     }
 
     /// The same once values are requested and keys are loaded. `base`: what a word has lost of its key.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     #[rustfmt::skip]
     pub fn sort_loaded<const FULL: bool>(
@@ -80,7 +80,7 @@ impl<B: Block> Window<B> {
     }
 
     /// An array from this thread's slot 0 on, if the thread has one.
-    #[inline(always)]
+    #[simt::device]
     pub fn column(&self, array: Global<u32>) -> Global<u32> {
         // Found again each time, rather than kept in registers while the words are sorted.
         let first = (self.first + opaque(thread::thread_idx_x())).min(array.len());
@@ -88,7 +88,7 @@ impl<B: Block> Window<B> {
     }
 
     /// Starts to copy the values of this thread to their slots.
-    #[inline(always)]
+    #[simt::device]
     pub fn request_values<const FULL: bool>(&self, values: Global<u32>, to: Shared<u32>) {
         let t = thread::thread_idx_x();
         let (from, to) = (self.column(values), to.slice(t, to.len() - t));
@@ -97,14 +97,14 @@ impl<B: Block> Window<B> {
     }
 
     /// The keys of this thread; where it has no pair they stay as they are.
-    #[inline(always)]
+    #[simt::device]
     pub fn load<const FULL: bool>(&self, keys: Global<u32>, mine: &mut [u32; ITEMS as usize]) {
         let keys = self.column(keys);
         self.each::<FULL>(|i| mine[i] = keys.get_streaming(row::<B>(i)));
     }
 
     /// Makes keys words.
-    #[inline(always)]
+    #[simt::device]
     pub fn make_words(&self, words: &mut [u32; ITEMS as usize]) {
         // Where the thread has no pair nothing reads the word.
         let t = thread::thread_idx_x();
@@ -112,7 +112,7 @@ impl<B: Block> Window<B> {
     }
 
     /// Writes the sorted pairs of a bucket out.
-    #[inline(always)]
+    #[simt::device]
     #[rustfmt::skip]
     fn store<const FULL: bool>(
         &self, room: &Room<B>, base: u32, keys: Global<u32>, values: Global<u32>, order: u32,
@@ -136,7 +136,7 @@ impl<B: Block> Window<B> {
 }
 
 /// The first slot of row `i`.
-#[inline(always)]
+#[simt::device]
 pub(super) fn row<B: Block>(i: usize) -> u32 {
     i as u32 * B::THREADS
 }

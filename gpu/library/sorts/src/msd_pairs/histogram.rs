@@ -59,7 +59,7 @@ pub fn radix_msd_pairs_histogram_learned(
 }
 
 /// Whether a sample of the keys has `many` of one bucket.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn is_skewed<M: Mapping>(keys: Global<u32>, order: u32, buckets: impl Buckets<u32>, many: u32) -> bool {
     let mut skewed = false;

@@ -120,7 +120,7 @@ const fn buckets_words(tiles: u32) -> u32 {
 }
 
 impl Buckets {
-    #[inline(always)]
+    #[simt::device]
     fn new(memory: Global<u32>) -> Self {
         let tiles = FIRST_WORDS + STARTS_WORDS;
         Self {
@@ -133,13 +133,13 @@ impl Buckets {
 
 /// Whether pairs go by buckets: two partitions, then buckets are sorted. Otherwise they go by the digits from the last
 /// one, in four passes. `sort`: the epoch of the first pass. `buckets`: the memory of [`Buckets`].
-#[inline(always)]
+#[simt::device]
 fn by_buckets(control: Global<u32>, buckets: Global<u32>, sort: u32) -> bool {
     !buckets.is_empty() && control.get(ROAD) != sort
 }
 
 /// Makes the pairs of this sort go by digits.
-#[inline(always)]
+#[simt::device]
 fn go_by_digits(control: Global<u32>, sort: u32) {
     // Atomic, since several threads may say so. The word names the sort, so that nobody has to take it back.
     control.store(ROAD, sort, Relaxed, Scope::Device);

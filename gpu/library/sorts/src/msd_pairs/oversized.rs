@@ -61,7 +61,7 @@ pub fn radix_msd_pairs_oversized(
 }
 
 /// Sorts the pairs from `start` on.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn sort_oversized(keys: Global<u32>, values: Global<u32>, other: Global<u64>, order: u32, start: u32) {
     let (first, end) = (start + thread::thread_idx_x(), keys.len());
@@ -98,7 +98,7 @@ fn sort_oversized(keys: Global<u32>, values: Global<u32>, other: Global<u64>, or
 }
 
 /// Whether all keys are equal, of which this thread has number `first`, and every [`OVERSIZED_THREADS`]th behind it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn are_equal(keys: Global<u32>, first: u32) -> bool {
     let (mut i, mut ends) = (first, [u32::MAX, 0]);
@@ -114,7 +114,7 @@ fn are_equal(keys: Global<u32>, first: u32) -> bool {
 }
 
 /// Where pair `i`, which has the `key`, belongs in a bucket from `start` on whose pieces are sorted.
-#[inline(always)]
+#[simt::device]
 fn place(keys: Global<u32>, start: u32, i: u32, key: u32) -> u32 {
     let (mut place, mut piece) = (start, start);
     while piece < keys.len() {
@@ -134,7 +134,7 @@ fn place(keys: Global<u32>, start: u32, i: u32, key: u32) -> u32 {
 }
 
 /// How many keys of a sorted piece `come_first`.
-#[inline(always)]
+#[simt::device]
 fn before(keys: Global<u32>, piece: u32, mut end: u32, come_first: impl Fn(u32) -> bool) -> u32 {
     let mut begin = piece;
     while begin < end {

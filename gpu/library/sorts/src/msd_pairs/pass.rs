@@ -145,7 +145,7 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
 
 /// Thread t adds up the pairs of digit t, and tells the tiles behind this one as early as it can. Returns how many have
 /// it with those past the end, and without them.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 fn publish_own<S: Shape>(counters: Counters<S>, tile: &Tile<S>, states: Global<u64>, epoch: u32) -> (u32, u32) {
     let t = thread::thread_idx_x();

@@ -29,33 +29,33 @@ const GROUP: usize = 8;
 pub struct Ranks([u32; MAX_ITEMS / 2]);
 
 impl Ranks {
-    #[inline(always)]
+    #[simt::device]
     fn set(&mut self, i: usize, rank: u32) {
         self.0[i / 2] |= rank << (i % 2 * 16);
     }
 
     /// The same, and adds zero to `shift`, which the compiler does not know: so it finds the digit of the next row
     /// behind this row, and not those of all rows at once, for which there are no registers.
-    #[inline(always)]
+    #[simt::device]
     fn set_and_go_on(&mut self, i: usize, rank: u32, shift: &mut u32) {
         self.set(i, rank);
         *shift += rank >> HALF;
     }
 
     /// Rank `i`.
-    #[inline(always)]
+    #[simt::device]
     pub fn get<S: Shape>(&self, i: usize) -> u32 {
         self.0[i / 2] >> (i % 2 * 16) & if S::MAPPED { DIGITS - 1 } else { 0xffff }
     }
 
     /// Notes the digit of pair `i`, before it has a rank.
-    #[inline(always)]
+    #[simt::device]
     pub fn note(&mut self, i: usize, digit: u32) {
         self.set(i, digit << BITS);
     }
 
     /// The noted digit of pair `i`.
-    #[inline(always)]
+    #[simt::device]
     pub fn noted(&self, i: usize) -> u32 {
         self.0[i / 2] >> (i % 2 * 16 + BITS as usize) & (DIGITS - 1)
     }
@@ -75,13 +75,13 @@ impl<S: Shape> Counters<S> {
     pub const BYTES: u32 = Self::SETS * DIGITS * 4;
 
     /// The words at byte `at` of dynamic shared memory.
-    #[inline(always)]
+    #[simt::device]
     pub fn at(at: u32) -> Self {
         Self { words: Shared::dynamic(at, Self::SETS * DIGITS), shape: core::marker::PhantomData }
     }
 
     /// Zeroes all words.
-    #[inline(always)]
+    #[simt::device]
     pub fn clear(self) {
         const PACKS: usize = (DIGITS / 4 / HALF) as usize;
         let t = opaque(thread::thread_idx_x()); // so that no address is kept until the counts are added up
@@ -89,14 +89,14 @@ impl<S: Shape> Counters<S> {
     }
 
     /// The words of this half warp.
-    #[inline(always)]
+    #[simt::device]
     fn own(self) -> Shared<u32> {
         self.words.slice(thread::thread_idx_x() / HALF * DIGITS, DIGITS)
     }
 
     /// The rank of each key of this thread among those of its half warp. `digit` finds the digit of a key by its index
     /// and the digit's first bit, `shift`, or in `ranks`, which has no ranks yet.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn rank(self, shift: u32, mut ranks: Ranks, digit: impl Fn(&Ranks, usize, u32) -> u32) -> Ranks {
         let own = self.own();
@@ -135,7 +135,7 @@ impl<S: Shape> Counters<S> {
     }
 
     /// How many pairs of the tile have the digit.
-    #[inline(always)]
+    #[simt::device]
     pub fn total(self, digit: u32) -> u32 {
         let mut sum = 0;
         self.each_group(digit, |_, words| unroll::<GROUP>(|s| sum += words[s] >> HALF));
@@ -143,7 +143,7 @@ impl<S: Shape> Counters<S> {
     }
 
     /// Makes the words of a digit places in the tile, from `start` on, set by set.
-    #[inline(always)]
+    #[simt::device]
     pub fn start(self, digit: u32, start: u32) {
         let mut next = start;
         self.each_group(digit, |first, words| {
@@ -155,19 +155,19 @@ impl<S: Shape> Counters<S> {
     }
 
     /// Where the pairs of a digit begin that this half warp has, once [`Counters::start`] has run for all digits.
-    #[inline(always)]
+    #[simt::device]
     pub fn place(self, digit: u32) -> u32 {
         self.own().get(digit)
     }
 
     /// The word for a digit's offset, one of the half warp of the thread whose number the digit is, once it is free.
-    #[inline(always)]
+    #[simt::device]
     pub fn offset(self, digit: u32) -> Shared<u32> {
         self.words.slice(digit / HALF * DIGITS + digit, 1)
     }
 
     /// Calls `f` with the words of a digit, [`GROUP`] sets at a time, and the first of those sets.
-    #[inline(always)]
+    #[simt::device]
     fn each_group(self, digit: u32, mut f: impl FnMut(u32, [u32; GROUP])) {
         const { assert!(Self::SETS.is_multiple_of(GROUP as u32) && Self::SETS <= 8 * GROUP as u32) };
         unroll::<8>(|g| {
@@ -182,7 +182,7 @@ impl<S: Shape> Counters<S> {
 }
 
 /// The rank of this lane's digit in a row, and how many lanes of the half warp have the digit.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn by_sets(digit: u32, own: Shared<u32>) -> (u32, u32) {
     let lane = warp::lane_id() % HALF;
@@ -200,7 +200,7 @@ fn by_sets(digit: u32, own: Shared<u32>) -> (u32, u32) {
 
 /// The same rank, where many lanes have the same digit: those with the digit that is `hot` find each other by a vote,
 /// and then those with the digit of the first lane that is left, so that their atomics do not wait for each other.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn by_votes(digit: u32, hot: u32, own: Shared<u32>) -> u32 {
     let (lane, begin) = (warp::lane_id() % HALF, warp::lane_id() & HALF);

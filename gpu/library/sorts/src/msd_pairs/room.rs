@@ -32,7 +32,7 @@ pub struct Room<B> {
 impl<B: Block> Room<B> {
     const COUNTERS: u32 = B::SLOTS / 2;
 
-    #[inline(always)]
+    #[simt::device]
     pub fn new() -> Self {
         let words = 4 * Self::COUNTERS;
         let values = words + 4 * B::SLOTS;
@@ -47,7 +47,7 @@ impl<B: Block> Room<B> {
 
     /// Sorts the words of all threads into the first slots. Words are counted by their top bits, two counters per word
     /// of shared memory, and placed; then only words of the same counter may be out of order, and those are neighbours.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn sort<const FULL: bool>(&self, window: &Window<B>, mut words: [u32; ITEMS as usize], keys: Global<u32>) {
         let shift = self.shift::<FULL>(window, &mut words, keys);
@@ -82,7 +82,7 @@ impl<B: Block> Room<B> {
     }
 
     /// Adds one to the counter of a word, and returns what was there.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn count(&self, word: u32, shift: u32) -> u32 {
         let bits = word << shift;
@@ -94,7 +94,7 @@ impl<B: Block> Room<B> {
 
     /// How many top bits all words share, if many of them would meet in a counter; otherwise 0. In that case the bits
     /// that all keys share at their end are taken out of the words, and left in [`DROPPED`].
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     #[rustfmt::skip]
     fn shift<const FULL: bool>(
@@ -130,20 +130,20 @@ impl<B: Block> Room<B> {
     }
 
     /// The lower bits of the key of a sorted word.
-    #[inline(always)]
+    #[simt::device]
     pub fn key(&self, word: u32, top_bits: u32) -> u32 {
         word >> top_bits << DROPPED::view().get(0) | DROPPED::view().get(1)
     }
 
     /// The run of slots of this thread.
-    #[inline(always)]
+    #[simt::device]
     fn own(&self) -> Shared<u32> {
         self.words.slice(thread::thread_idx_x() * ITEMS, ITEMS)
     }
 
     /// Sorts the runs of all threads, and merges the upper half of each with the lower half of the next one. Whether a
     /// word is still out of order.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn merge_neighbours(&self, words: &mut [u32; ITEMS as usize]) -> bool {
         let (t, lane) = (thread::thread_idx_x(), warp::lane_id());

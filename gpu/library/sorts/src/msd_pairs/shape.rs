@@ -27,7 +27,7 @@ pub trait Shape: Copy + 'static {
     const TILE: u32 = Self::THREADS * Self::ITEMS;
 
     /// Calls `f` with the index of each pair of a thread but the first.
-    #[inline(always)]
+    #[simt::device]
     fn others(mut f: impl FnMut(usize)) {
         unroll::<MAX_ITEMS>(|i| {
             if i > 0 && (i as u32) < Self::ITEMS {
@@ -37,7 +37,7 @@ pub trait Shape: Copy + 'static {
     }
 
     /// Calls `f` with the index of the first of each [`GROUP`] pairs of a thread.
-    #[inline(always)]
+    #[simt::device]
     fn each_group(mut f: impl FnMut(usize)) {
         unroll::<{ MAX_ITEMS / GROUP }>(|g| {
             if ((g * GROUP) as u32) < Self::ITEMS {
@@ -47,7 +47,7 @@ pub trait Shape: Copy + 'static {
     }
 
     /// Calls `f` with the index of each pair of a thread.
-    #[inline(always)]
+    #[simt::device]
     fn each(mut f: impl FnMut(usize)) {
         f(0);
         Self::others(f);

@@ -31,7 +31,7 @@ pub struct DigitOf {
 impl DigitOf {
     /// For the digit of this thread, one of the first [`DIGITS`]: where it starts in the output, or, by digits, how
     /// often the input has it.
-    #[inline(always)]
+    #[simt::device]
     pub fn place<S: Shape>(&self, tile: &Tile<S>) -> u32 {
         let (t, Pass { number, table, .. }) = (thread::thread_idx_x(), self.pass);
         if t >= DIGITS || t > tile.mask {
@@ -73,7 +73,7 @@ pub struct Tile<S> {
 impl<S: Shape> Tile<S> {
     /// Takes tiles in order, so that those which a block waits for have been taken by running blocks. None if there is
     /// no tile for the block.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn take(plan: &DigitOf, control: Global<u32>, n: u32) -> Option<Self> {
         let (t, number) = (thread::thread_idx_x(), plan.pass.number);
@@ -108,7 +108,7 @@ impl<S: Shape> Tile<S> {
 
     /// The keys of this thread, mapped, and the values if they lie next to them. A pair past the end counts as one with
     /// the largest key: it is the last of its digit, and is not stored.
-    #[inline(always)]
+    #[simt::device]
     pub fn load<O: Origin>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
         let mut mine = Pairs { keys: [u32::LARGEST; MAX_ITEMS], values: [0; MAX_ITEMS] };
         if O::APART {
@@ -122,7 +122,7 @@ impl<S: Shape> Tile<S> {
 
     /// Notes the digits of this thread's pairs, which `digit` finds: to find them again takes longer than a byte each.
     /// A pair past the end has the largest digit, as in [`Tile::load`].
-    #[inline(always)]
+    #[simt::device]
     pub fn note(&self, mine: &Pairs, ranks: &mut Ranks, digit: impl Fn(u32) -> u32) {
         S::each(|i| {
             let is_there = self.first + i as u32 * HALF < self.count;
@@ -131,13 +131,13 @@ impl<S: Shape> Tile<S> {
     }
 
     /// The digit of pair `i` of this thread. `shift`: the first bit of a digit of the key.
-    #[inline(always)]
+    #[simt::device]
     pub fn digit(&self, mine: &Pairs, ranks: &Ranks, i: usize, shift: u32) -> u32 {
         if S::MAPPED { ranks.noted(i) } else { mine.keys[i] >> shift & self.mask }
     }
 
     /// Calls `f` with the index and the content of each element that the tile has for this thread.
-    #[inline(always)]
+    #[simt::device]
     pub fn read<T: simt::Scalar>(&self, input: Global<T>, mut f: impl FnMut(usize, T)) {
         let mine = input.slice(self.begin, self.count);
         if self.count == S::TILE {
@@ -155,7 +155,7 @@ impl<S: Shape> Tile<S> {
     }
 
     /// Puts the pairs of this thread where they belong in the tile.
-    #[inline(always)]
+    #[simt::device]
     pub fn scatter(&self, mine: &Pairs, ranks: &Ranks, counters: Counters<S>, sorted: Shared<u64>) {
         // The digits are found again, rather than kept in registers since the ranks.
         let shift = opaque(self.shift);
@@ -174,7 +174,7 @@ impl<S: Shape> Tile<S> {
 
     /// For the digit of this thread the numbers of pairs in the tile and in the input that come before it. Only the
     /// threads of a digit get them. `place`: see [`DigitOf::place`].
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn scan(&self, total: u32, place: u32) -> (u32, u32) {
         let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -197,7 +197,7 @@ impl<S: Shape> Tile<S> {
     }
 
     /// Calls `put` with the place in the output and each of the sorted pairs. `digit`: that of a key.
-    #[inline(always)]
+    #[simt::device]
     #[rustfmt::skip]
     pub fn store(
         &self, sorted: Shared<u64>, counters: Counters<S>, digit: impl Fn(u32) -> u32, put: impl Fn(u32, u64),

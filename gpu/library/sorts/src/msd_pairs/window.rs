@@ -81,7 +81,7 @@ pub struct Window<B> {
 
 impl<B: Block> Window<B> {
     /// The slots of the pairs from `start` up to `end`.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(start: u32, end: u32, top_bits: u32) -> Self {
         let skip = start % 32;
         Self {
@@ -96,26 +96,26 @@ impl<B: Block> Window<B> {
     }
 
     /// The same slots, with words that keep other bits.
-    #[inline(always)]
+    #[simt::device]
     pub fn keeping(&self, least: u32, dropped: u32, top_bits: u32) -> Self {
         Self { least, dropped, top_bits, ..*self }
     }
 
     /// What a word keeps of a key, above the slot.
-    #[inline(always)]
+    #[simt::device]
     pub fn kept(&self, key: u32) -> u32 {
         let key = if B::MAPPED { key.wrapping_sub(self.least) >> self.dropped } else { key };
         key << self.top_bits
     }
 
     /// Calls `f` with the index of each pair that this thread has.
-    #[inline(always)]
+    #[simt::device]
     pub fn each<const FULL: bool>(&self, f: impl FnMut(usize)) {
         self.each_of::<FULL, { ITEMS as usize }>(0, f);
     }
 
     /// The same for the `N` pairs from `first` on.
-    #[inline(always)]
+    #[simt::device]
     pub fn each_of<const FULL: bool, const N: usize>(&self, first: usize, mut f: impl FnMut(usize)) {
         // Tests made again each time take no registers in between.
         let t = opaque(thread::thread_idx_x());

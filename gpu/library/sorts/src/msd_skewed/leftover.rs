@@ -19,7 +19,7 @@ pub struct Arrays<W> {
 
 impl<W: Key> Arrays<W> {
     /// `IN_SCRATCH` or `IN_OUTPUT`.
-    #[inline(always)]
+    #[simt::device]
     pub fn of(self, array: u32) -> Global<W> {
         if array == IN_SCRATCH { self.scratch } else { self.output }
     }
@@ -80,14 +80,14 @@ pub struct Window {
 impl Window {
     /// The next bits of `count` keys whose lowest `left` bits may differ: as many as leave 1024 to 2048 keys per child,
     /// within the limits.
-    #[inline(always)]
+    #[simt::device]
     pub fn next(left: u32, count: u32, limits: Limits) -> Self {
         let bits = (21 - count.leading_zeros().min(21)).clamp(limits.least_bits, MAX_BITS).min(left);
         Self { shift: left - bits, bits }
     }
 
     /// How many values the bits have.
-    #[inline(always)]
+    #[simt::device]
     pub fn values(self) -> u32 {
         1 << self.bits
     }
@@ -96,12 +96,12 @@ impl Window {
 const _: () = assert!(1024 << 4 > BUCKET_MAX);
 
 impl<W: Key> Digit<W> for Window {
-    #[inline(always)]
+    #[simt::device]
     fn bits(self) -> u32 {
         self.bits
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn scaled(self, key: W, log2: u32) -> u32 {
         key.digit_at(self.shift, self.bits) << log2
     }
@@ -120,7 +120,7 @@ pub struct Leftover {
 impl Leftover {
     /// Where the keys of a large segment are counted: in the array that they are not in, at their place, and behind the
     /// starts if the segment [has room](Self::has_room).
-    #[inline(always)]
+    #[simt::device]
     pub fn counts<W: Key>(self, arrays: Arrays<W>) -> Global<u32> {
         let other = if self.array == IN_SCRATCH { arrays.output } else { arrays.scratch };
         let (all, values) = (other.slice(self.start, self.end - self.start).cast::<u32>(), 1 << self.left);
@@ -129,7 +129,7 @@ impl Leftover {
 
     /// Whether starts, in the scratch, and counts have places of their own even if both lie in the same array: then
     /// several blocks can turn counts into starts.
-    #[inline(always)]
+    #[simt::device]
     pub fn has_room<W: Key>(self) -> bool {
         (self.end - self.start) / (2 / W::HALVES) >= 1 << self.left
     }

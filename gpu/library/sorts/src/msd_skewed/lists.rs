@@ -89,7 +89,7 @@ const COUNTERS_FROM: u32 = 42;
 const _: () = assert!(max_segments(u32::MAX) < 1 << TILES_FROM);
 const _: () = assert!(u32::MAX / 4096 + 2 * max_segments(u32::MAX) < 1 << (COUNTERS_FROM - TILES_FROM));
 
-#[inline(always)]
+#[simt::device]
 fn segments_and_tiles(pushed: u64) -> (u32, u32) {
     const TILES: u32 = (1 << (COUNTERS_FROM - TILES_FROM)) - 1;
     (pushed as u32 & ((1 << TILES_FROM) - 1), (pushed >> TILES_FROM) as u32 & TILES)
@@ -97,27 +97,27 @@ fn segments_and_tiles(pushed: u64) -> (u32, u32) {
 
 impl Lists {
     /// The lists in `words`, for `n` keys.
-    #[inline(always)]
+    #[simt::device]
     pub fn new(words: Global<u32>, n: u32, limits: Limits) -> Self {
         Self { words, n, limits }
     }
 
     /// Segments and tiles of a level.
-    #[inline(always)]
+    #[simt::device]
     pub fn level(self, level: u32) -> (u32, u32) {
         let pushed = self.words.cast::<u64>().get(PUSHES / 2 + level);
         segments_and_tiles(pushed)
     }
 
     /// The words of segment `i` of a level. Levels alternate between two pieces of memory.
-    #[inline(always)]
+    #[simt::device]
     pub fn segment(self, level: u32, i: u32) -> Global<u32> {
         let first = level % 2 * max_segments(self.n);
         self.words.slice(CONTROL_WORDS + (first + i) * SEGMENT_WORDS, SEGMENT_WORDS)
     }
 
     /// The `values` counters from counter `first` of a level on.
-    #[inline(always)]
+    #[simt::device]
     pub fn counters(self, level: u32, first: u32, values: u32) -> Global<u32> {
         let segments = max_segments(self.n);
         let all = CONTROL_WORDS + 2 * segments * SEGMENT_WORDS;
@@ -126,7 +126,7 @@ impl Lists {
 
     /// The ticket and the number of items done of a phase: those of the levels, one level after the other, then those
     /// of the tally.
-    #[inline(always)]
+    #[simt::device]
     pub fn phase(self, number: u32) -> (Global<u32>, Global<u32>) {
         (self.words.slice(TICKETS + number, 1), self.words.slice(DONE + number, 1))
     }
@@ -134,7 +134,7 @@ impl Lists {
     /// Appends what has more than [`BUCKET_MAX`] keys to the segments of a level or, if few bits are left, to those to
     /// tally. All lanes of the warp call it, and each has something to append if `is_one`. `tile`: keys per tile,
     /// `pack`: keys per 16 bytes.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn push_large(self, level: u32, is_one: bool, leftover: Leftover, tile: u32, pack: u32) {
         let Leftover { start, end, left, array } = leftover;
@@ -185,68 +185,68 @@ impl Lists {
     }
 
     /// How many segments of fewer than [`LARGE`] keys there are to tally.
-    #[inline(always)]
+    #[simt::device]
     pub fn small(self) -> u32 {
         self.words.get(SMALL)
     }
 
     /// How many larger ones there are, and how many chunks they have.
-    #[inline(always)]
+    #[simt::device]
     pub fn large(self) -> (u32, u32) {
         let pushed = self.words.cast::<u64>().get(LARGE_PUSHES / 2);
         (pushed as u32, (pushed >> 32) as u32)
     }
 
     /// Segment `i` of those of fewer than [`LARGE`] keys.
-    #[inline(always)]
+    #[simt::device]
     pub fn small_segment(self, i: u32) -> Leftover {
         self.tally_segment(max_large(self.n) + i)
     }
 
     /// Segment `i` of the larger ones.
-    #[inline(always)]
+    #[simt::device]
     pub fn large_segment(self, i: u32) -> Leftover {
         self.tally_segment(i)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn tally_segment(self, i: u32) -> Leftover {
         let [start, end, what, _] = self.tally_words(i).get_pack(0);
         Leftover { start, end, left: what & 0xff, array: what >> 8 }
     }
 
     /// Two words for the bits that the keys of segment `i` of the larger ones share.
-    #[inline(always)]
+    #[simt::device]
     pub fn in_common(self, i: u32) -> Global<u32> {
         self.tally_words(i).slice(4, 2)
     }
 
     /// The index of the first chunk of segment `i` of the larger ones.
-    #[inline(always)]
+    #[simt::device]
     pub fn first_chunk(self, i: u32) -> u32 {
         self.tally_words(i).get(3)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn tally_words(self, i: u32) -> Global<u32> {
         self.words.slice(tally_at(self.n, self.limits) + i * TALLY_WORDS, TALLY_WORDS)
     }
 
     /// Appends a group of at most [`BUCKET_MAX`] keys.
-    #[inline(always)]
+    #[simt::device]
     pub fn push_group(self, start: u32, count: u32, array: u32) {
         let i = self.words.fetch_add(GROUPS, 1, Relaxed, Scope::Device);
         self.group_words().set(i, start as u64 | (count as u64 | (array as u64) << 31) << 32);
     }
 
     /// How many groups there are.
-    #[inline(always)]
+    #[simt::device]
     pub fn groups(self) -> u32 {
         self.words.get(GROUPS)
     }
 
     /// Start, number of keys and array of group `i`.
-    #[inline(always)]
+    #[simt::device]
     pub fn group(self, i: u32) -> (u32, u32, u32) {
         const { assert!(BUCKET_MAX < 1 << 31) };
         let group = self.group_words().get(i);
@@ -254,7 +254,7 @@ impl Lists {
         (group as u32, high & !(1 << 31), high >> 31)
     }
 
-    #[inline(always)]
+    #[simt::device]
     fn group_words(self) -> Global<u64> {
         let at = groups_at(self.n, self.limits);
         self.words.slice(at, self.words.len() - at).cast()

@@ -18,7 +18,7 @@ pub const PHASES_STATIC: u32 = 2 * 16;
 ///
 /// A block takes items by a ticket. It waits for the end of a phase only after it has found no ticket left, so it waits
 /// for items that running blocks have taken, and never for a block that has yet to start.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub fn each_item(

@@ -44,7 +44,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    #[inline(always)]
+    #[simt::device]
     pub fn read(words: Global<u32>) -> Self {
         let [start, end, digit, first_tile] = words.get_pack(0);
         // Not the pack of four: other blocks may be adding to the bits in the two words behind these.
@@ -55,13 +55,13 @@ impl Segment {
     }
 
     /// The bits in which its keys differ; once its tiles are counted.
-    #[inline(always)]
+    #[simt::device]
     fn differ(&self) -> u64 {
         self.words.cast::<u64>().get(3)
     }
 
     /// Tile `i` of the level, which is one of this segment.
-    #[inline(always)]
+    #[simt::device]
     pub fn tile<W: Scalar>(&self, i: u32) -> Tile {
         let in_tile = partition_tile::<W>(false);
         let origin = (self.start & !(W::PACK - 1)) + (i - self.first_tile) * in_tile;
@@ -80,14 +80,14 @@ pub struct Work<W, L> {
 }
 
 impl<W: Key, L: Fn() -> Lists> Work<W, L> {
-    #[inline(always)]
+    #[simt::device]
     pub fn counters(&self, segment: &Segment) -> Global<u32> {
         (self.lists)().counters(self.level, segment.first_counter, segment.window.values())
     }
 }
 
 /// Second phase: decides what to do with a segment, and appends its children to the lists.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
     let t = thread::thread_idx_x();
@@ -139,7 +139,7 @@ pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
 
 /// Makes groups of the children of a segment that are not large. Thread t has child t, of `size` keys from key `before`
 /// of the segment on.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment, size: u32, before: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());

@@ -51,7 +51,7 @@ pub fn radix_msd_skewed_split<W: Key>(scratch: Global<W>, output: Global<W>, lis
 /// The work of a block of [`radix_msd_skewed_split`], once keys and lists are there. Any number of blocks may do it.
 ///
 /// `KERNEL`: another number in each kernel, so that each has closures of its own, which are inlined.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub(crate) fn split<W: Key, const KERNEL: u32>(
     scratch: Global<W>,
@@ -106,7 +106,7 @@ pub(crate) fn split<W: Key, const KERNEL: u32>(
 }
 
 /// The segment that has tile `i`: the last one whose first tile is not after it.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn find_segment<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, i: u32) -> Segment {
     let segment = |s: u32| (work.lists)().segment(work.level, s);
@@ -114,7 +114,7 @@ fn find_segment<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, i: u32) -> Segment 
 }
 
 /// First phase: counts the digits of tile `i`, and notes the bits in which its keys differ from the segment's first.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn count<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -167,7 +167,7 @@ fn count<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) 
 }
 
 /// Third phase: moves tile `i`, or writes it again.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn carry_out<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) {
     let t = thread::thread_idx_x();

@@ -117,7 +117,7 @@ pub fn radix_msd_skewed_tally<W: Key>(scratch: Global<W>, output: Global<W>, lis
 
 /// Calls `f` with each segment that has some of the chunks `begin` to `end` of all, and with its first chunk and its
 /// end among them.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 fn each_range(lists: Lists, large: u32, begin: u32, end: u32, f: impl Fn(u32, u32, u32)) {
     let mut chunk = begin;
@@ -133,19 +133,19 @@ fn each_range(lists: Lists, large: u32, begin: u32, end: u32, f: impl Fn(u32, u3
 impl<W: Key> Tally<W> {
     /// One counter in shared memory per value that keys of the segment can have. There are some for each warp that adds
     /// up counts, even if few are in use.
-    #[inline(always)]
+    #[simt::device]
     pub fn counters(&self, segment: Leftover) -> Halves {
         Halves(self.words.slice(0, (1 << segment.left >> 1).max(ROW * WARPS / 2)))
     }
 
     /// Where each value of a large segment starts: in the scratch, because the output is written to.
-    #[inline(always)]
+    #[simt::device]
     pub fn starts(&self, segment: Leftover) -> Global<u32> {
         self.arrays.scratch.slice(segment.start, segment.end - segment.start).cast()
     }
 
     /// The bits that all keys of a segment share.
-    #[inline(always)]
+    #[simt::device]
     pub fn base(&self, segment: Leftover) -> u64 {
         self.arrays.of(segment.array).get(segment.start).bits() >> segment.left << segment.left
     }

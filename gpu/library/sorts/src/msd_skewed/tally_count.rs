@@ -16,7 +16,7 @@ shared!(BELOW: [u32; WARPS]);
 impl<W: Key> Tally<W> {
     /// Counts keys `begin` to `end` of a segment. `CHECKED`: there may be so many keys that a counter overflows, so it
     /// is reduced before that.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn count<const CHECKED: bool>(&self, segment: Leftover, begin: u32, end: u32) {
         let (keys, t) = (self.arrays.of(segment.array), thread::thread_idx_x());
@@ -64,7 +64,7 @@ impl<W: Key> Tally<W> {
     }
 
     /// Adds the counts of chunks `begin` to `end` of a large segment to those of its other chunks.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn count_chunks(&self, segment: Leftover, begin: u32, end: u32) {
         let (origin, words) = (segment.start & !(W::PACK - 1), self.counters(segment).0);
@@ -90,7 +90,7 @@ impl<W: Key> Tally<W> {
 
     /// Turns a slice of the counts of a large segment into starts. The first slice also notes the bits that the keys
     /// have `in_common`.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn start_values(&self, segment: Leftover, slice: u32, slices: u32, in_common: Global<u32>) {
         if thread::thread_idx_x() == 0 && slice == 0 {
@@ -152,7 +152,7 @@ impl<W: Key> Tally<W> {
     }
 
     /// The sum of `sum` over the warps before this one; it is the same in all lanes.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn sum_of_warps_before(&self, sum: u32) -> u32 {
         let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());

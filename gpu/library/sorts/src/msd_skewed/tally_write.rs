@@ -15,7 +15,7 @@ shared!(LARGEST: [u32; WARPS]);
 impl<W: Key> Tally<W> {
     /// Writes chunks `begin` to `end` of a large segment, no more keys than there are counters: each place has a mark
     /// where those were.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn write_chunks(&self, segment: Leftover, begin: u32, end: u32, in_common: Global<u32>) {
         let (origin, starts) = (segment.start & !(W::PACK - 1), self.starts(segment));
@@ -54,7 +54,7 @@ impl<W: Key> Tally<W> {
     }
 
     /// Counts a segment of fewer than [`LARGE`] keys and writes it.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     pub fn tally_small(&self, segment: Leftover) {
         let (w, words) = (thread::thread_idx_x() / warp::WARP, self.counters(segment).0);
@@ -111,7 +111,7 @@ impl<W: Key> Tally<W> {
 
     /// Writes places `begin` to `end`, whose `marks` begin at place `from`: where a value starts, its mark is the
     /// value, and zero elsewhere. So the largest mark up to a place is the value there.
-    #[inline(always)]
+    #[simt::device]
     #[track_caller]
     fn write_marked(&self, marks: Shared<u16>, base: u64, from: u32, begin: u32, end: u32) {
         let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());

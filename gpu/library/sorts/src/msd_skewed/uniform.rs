@@ -29,7 +29,7 @@ pub fn radix_msd_skewed_starts<W: Key>(
 }
 
 /// The work of a block of [`radix_msd_skewed_starts`], once the histogram is complete.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 pub(in crate) fn start_and_list<W: Key>(
@@ -80,7 +80,7 @@ pub fn radix_msd_skewed_bucket_sort_large<W: Key, M: Mapping>(
     bucket_sort::<W, M, LARGE_THREADS>(input, output, starts, histogram, lists, numbers);
 }
 
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 #[rustfmt::skip]
 fn bucket_sort<W: Key, M: Mapping, const THREADS: u32>(
@@ -98,7 +98,7 @@ fn bucket_sort<W: Key, M: Mapping, const THREADS: u32>(
 }
 
 /// Sorts a bucket, as [`radix_msd_skewed_bucket_sort`] does, once the keys are there and the counters are cleared.
-#[inline(always)]
+#[simt::device]
 #[track_caller]
 pub(crate) fn sort_or_list<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>,
@@ -126,7 +126,7 @@ pub(crate) fn sort_or_list<W: Key, M: Mapping, const THREADS: u32>(
 
 impl Numbers {
     /// The array that the partitions leave the keys in.
-    #[inline(always)]
+    #[simt::device]
     pub fn array(self) -> u32 {
         if self.second_bits != 0 { IN_OUTPUT } else { IN_SCRATCH }
     }
@@ -138,7 +138,7 @@ impl Numbers {
     }
 
     /// Bits below those that the keys of a bucket share: they may differ in all of them.
-    #[inline(always)]
+    #[simt::device]
     fn left<W: Key>(self) -> u32 {
         32 * W::HALVES - self.common_bits
     }

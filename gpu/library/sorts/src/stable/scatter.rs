@@ -130,7 +130,7 @@ pub fn merge_stable_scatter<W: Scalar>(
 }
 
 /// How many tiles of the same bucket come after this one.
-#[inline(always)]
+#[simt::device]
 fn tiles_after(part: Part, starts: Global<u32>, n: u32) -> u32 {
     let end = if starts.is_empty() { n } else { starts.get(part.bucket + 1) };
     (end - part.first - 1) / TILE

@@ -13,7 +13,7 @@ use simt::{Global, Scalar, async_copy, grid, thread};
 
 /// Merges runs of `run` keys, all of `input`, by small blocks, with so many `samples` per run. `state`: whether the
 /// order was found to be none.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn merge_few<K: Scalar, C: Order<K>>(
     input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
@@ -22,7 +22,7 @@ pub fn merge_few<K: Scalar, C: Order<K>>(
 }
 
 /// The same by large blocks.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn merge_many<K: Scalar, C: Order<K>>(
     input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
@@ -30,7 +30,7 @@ pub fn merge_many<K: Scalar, C: Order<K>>(
     merge_runs::<K, C, { MANY_KEYS as usize }, false>(input, output, run, samples, state, order);
 }
 
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 fn merge_runs<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
     input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
@@ -118,7 +118,7 @@ fn merge_runs<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
 
 /// Starts to load `samples` keys of each run but the last, which has fewer in proportion, into the tile, and waits for
 /// them. How many there are; all threads see where those of each run are.
-#[inline(always)]
+#[simt::device]
 fn load_samples<K: Scalar>(tile: Tile<K>, runs: Runs<K>, samples: u32) -> u32 {
     let (t, threads, places) = (thread::thread_idx_x(), thread::block_dim_x(), PLACES::view());
     let (last, (slots, pad)) = (runs.number() - 1, tile.slots());
@@ -148,7 +148,7 @@ fn load_samples<K: Scalar>(tile: Tile<K>, runs: Runs<K>, samples: u32) -> u32 {
 
 /// Starts to load what is between the firsts and the cuts, `len` keys in all, into the tile, and waits for it. All
 /// threads see where the runs are.
-#[inline(always)]
+#[simt::device]
 fn load_part<K: Scalar>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
     let (places, firsts, cuts) = (PLACES::view(), FIRSTS::view(), CUTS::view());
     let (number, (slots, pad), lane) = (runs.number(), tile.slots(), warp::lane_id());

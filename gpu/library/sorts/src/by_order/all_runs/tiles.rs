@@ -7,7 +7,7 @@ use simt::{Global, Scalar};
 
 /// Sorts each tile of `input` and writes it to `output`, which may be `input`. `STABLE`: equivalent keys keep their
 /// order.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn tile<K: Scalar, C: Order<K>, const STABLE: bool>(
     input: Global<K>, output: Global<K>, state: Global<u32>, order: C,

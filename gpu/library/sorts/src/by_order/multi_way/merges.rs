@@ -10,7 +10,7 @@ use simt::{Global, Scalar, grid, shared, thread, warp};
 shared!(SPLITS: [u32; split_words(8)]);
 
 /// Where each part of a merge of `WAYS` runs begins in them. `parts`: those of a whole group; `tile`: keys of a part.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
     input: Global<K>, run: u32, parts: u32, tile: u32, splits: Global<u32>, order: C,
@@ -30,7 +30,7 @@ pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usi
 }
 
 /// Merges one part of `WAYS` runs of `run` keys. `parts`: those of a whole group. `splits`: found before, or empty.
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub fn merge<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
@@ -49,7 +49,7 @@ pub fn merge<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
 }
 
 /// The same for four runs and small tiles.
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub fn small_merge<K: Scalar, C: Order<K>>(
@@ -67,7 +67,7 @@ pub fn small_merge<K: Scalar, C: Order<K>>(
     }
 }
 
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 fn merge_runs<

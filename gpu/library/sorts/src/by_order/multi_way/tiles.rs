@@ -6,7 +6,7 @@ use rungs_common::order::Order;
 use simt::{Global, Scalar};
 
 /// Sorts each tile of `input` and writes it to `output`, which may be `input`.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn tile<K: Scalar, C: Order<K>>(
     input: Global<K>, output: Global<K>, state: Global<u32>, order: C,
@@ -19,7 +19,7 @@ pub fn tile<K: Scalar, C: Order<K>>(
 }
 
 /// [`tile`] of small tiles. `STABLE`: equivalent keys keep their order.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn small_tile<K: Scalar, C: Order<K>, const STABLE: bool>(
     input: Global<K>, output: Global<K>, state: Global<u32>, order: C,

@@ -31,7 +31,7 @@ pub const fn buckets_min_blocks<K>() -> u32 {
 /// Sorts a bucket, a block for each, unless it is final. Those that do not fit are put on the list `large`, see
 /// [`LARGE`].
 /// `STABLE`: equivalent keys keep their order.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn buckets<K: Scalar, C: Order<K>, const STABLE: bool>(
     keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
@@ -63,7 +63,7 @@ pub fn buckets<K: Scalar, C: Order<K>, const STABLE: bool>(
 }
 
 /// Loads all of a view into the tile. All threads see it.
-#[inline(always)]
+#[simt::device]
 fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     let (slots, pad) = tile.slots();
     tile.surround(keys.len());
@@ -78,14 +78,14 @@ fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
 }
 
 /// Sorts the first `n` keys of the tile. All threads see the result.
-#[inline(always)]
+#[simt::device]
 fn sort<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(tile: Tile<K>, n: u32, order: C) {
     sort_in_block::<K, C, N, STABLE, false>(tile, n, order);
     thread::sync_threads(); // the tile is sorted before it is read in another order
 }
 
 /// Fills a view from the tile.
-#[inline(always)]
+#[simt::device]
 fn store<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     let mut i = thread::thread_idx_x();
     while i < keys.len() {
@@ -98,7 +98,7 @@ shared!(SPLITS: [u32; split_words(8)]);
 
 /// Sorts the buckets on the list, one block at a time each: tiles, then merges of eight runs through `other`.
 /// `STABLE`: equivalent keys keep their order.
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 pub fn sort_large<K: Scalar, C: Order<K>, const STABLE: bool>(
     keys: Global<K>, other: Global<K>, large: Global<u32>, order: C,
@@ -118,7 +118,7 @@ pub fn sort_large<K: Scalar, C: Order<K>, const STABLE: bool>(
     }
 }
 
-#[inline(always)]
+#[simt::device]
 #[rustfmt::skip]
 fn sort_one<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(
     keys: Global<K>, other: Global<K>, order: C,
@@ -158,7 +158,7 @@ fn sort_one<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(
 }
 
 /// Merges a group of eight runs, part by part. Whether its splits were possible.
-#[inline(always)]
+#[simt::device]
 fn merge_group<K: Scalar, C: Order<K>, const N: usize>(
     tile: Tile<K>,
     from: Global<K>,

@@ -20,7 +20,7 @@ pub const fn count_min_blocks<K>() -> u32 {
 /// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`. `rows`:
 /// [`BLOCK_ROWS`] or [`WARP_ROWS`].
 /// The other arguments are those of [`super::splitters`].
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub fn count<K: Scalar, C: Order<K>>(
@@ -96,7 +96,7 @@ pub fn count<K: Scalar, C: Order<K>>(
 }
 
 /// The element `offset` bytes from the start of a view.
-#[inline(always)]
+#[simt::device]
 fn at_byte<K: Scalar>(view: Shared<K>, offset: u32) -> K {
     view.cast::<u8>().slice(offset, size_of::<K>() as u32).cast::<K>().get(0)
 }

@@ -24,7 +24,7 @@ pub const fn splitters_shared<K>() -> u32 {
 /// `tree`: splitters as a search tree, breadth first from place 1 on; `sorted`: in order; `twins`: whether a splitter
 /// is equivalent to the next; each with room for [`MOST_BUCKETS`] per bucket. `modes`: what is done with each bucket.
 /// `counts`: set to 0.
-#[inline(always)]
+#[simt::device]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub fn splitters<K: Scalar, C: Order<K>>(
@@ -88,7 +88,7 @@ pub fn splitters<K: Scalar, C: Order<K>>(
 }
 
 /// A number that looks random, for sample `i` of a bucket.
-#[inline(always)]
+#[simt::device]
 fn random(i: u32, bucket: u32) -> u32 {
     let mut z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = z.wrapping_add((bucket as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9));
