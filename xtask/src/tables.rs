@@ -55,8 +55,8 @@ const FAMILIES: &[&str] = &[
     "cubes",
 ];
 
-/// Folders in the folder of results with reports of other devices, each with a page of its own.
-const OTHERS: [(&str, &str); 1] = [("h100", "H100")];
+/// Folders in the folder of results with reports of other devices or days, each with a page of its own.
+const OTHERS: [(&str, &str); 2] = [("h100", "H100"), ("h200", "H200 on 29 November")];
 
 /// The family whose rates the page of all results begins with.
 const RATES: &str = "radix";

@@ -25,9 +25,8 @@
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its
 //! peak, shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In
-//! the bucket sort it is shared memory (73 %; memory 57). Floats on an H200, times CUB's radix sort: normal and
-//! exponential 1.24 and 1.27 at 2²², 1.24 and 1.26 at 2²⁴, 1.29 and 1.28 at 2²⁸. Uniform 1.24 and 1.20, but 0.84 at
-//! 2²⁸, where they went by digits in the end.
+//! the bucket sort it is shared memory (73 %; memory 57). Floats on an H200, times CUB's radix sort: uniform, normal
+//! and exponential 1.57 to 1.60 at 2²⁰, 1.26 to 1.31 at 2²², 1.20 to 1.26 at 2²⁴, and 1.14, 1.29 and 1.28 at 2²⁸.
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
