@@ -22,7 +22,9 @@ fn with(text: &str, part: &str, by: &str) -> String {
 #[test]
 fn instructions_are_counted_by_kind() {
     let expected = [("block barriers", 2), ("clocks", 2), ("warp reductions", 1)];
-    [RUSTC, &RUST_CUDA].map(|text| assert_eq!(counts(text)["meets"], Counts::from(expected)));
+    for text in [RUSTC, &RUST_CUDA] {
+        assert_eq!(counts(text)["meets"], Counts::from(expected));
+    }
 }
 
 #[test]
