@@ -26,7 +26,7 @@ const SAMPLE_PACKS: usize = 2;
 /// have one bucket: among many keys they are few enough for it if the margin is wide.
 #[simt::device]
 fn margin(n: u32) -> u32 {
-    if n >> 26 == 0 { 5 } else { 3 }
+    if n >> 27 == 0 { 5 } else { 3 }
 }
 
 /// How many numbers are wanted, about, of 2¹⁶: a slice may get one more than its share.
