@@ -166,9 +166,9 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     /// load; its columns t, t + 4, t + 8, t + 12 are rows 2t, 2t + 1, 8 + 2t and 9 + 2t of the tile.
     #[simt::device]
     fn load_b(tile: Shared<f64>, t: u32, pack: u32) -> FragmentA64 {
-        let at = |k: u32| tile.get_pack(Self::place_b(2 * t + k, pack));
-        let ([a, b], [c, d], [e, f], [g, h]) = (at(0), at(1), at(8), at(9));
-        [a, b, c, d, e, f, g, h]
+        let [first, second, third, fourth] =
+            [2 * t, 2 * t + 1, 8 + 2 * t, 9 + 2 * t].map(|k| tile.get_pack(Self::place_b(k, pack)));
+        [first[0], first[1], second[0], second[1], third[0], third[1], fourth[0], fourth[1]]
     }
 
     /// Writes the lane's elements of C. A fragment's columns 2t and 2t + 1 are rows of C, its rows g and g + 8
@@ -197,8 +197,8 @@ fn place_a(row: u32, pack: u32) -> u32 {
 /// The lane's part of a fragment of Aᵀ, of one row of the tile, with the order in K of B's.
 #[simt::device]
 fn load_a(tile: Shared<f64>, row: u32, t: u32) -> FragmentB64 {
-    let ([a, b], [c, d]) = (tile.get_pack(place_a(row, t)), tile.get_pack(place_a(row, 4 + t)));
-    [a, b, c, d]
+    let [first, second] = [t, 4 + t].map(|pack| tile.get_pack(place_a(row, pack)));
+    [first[0], first[1], second[0], second[1]]
 }
 
 impl Matrix<f64> {
