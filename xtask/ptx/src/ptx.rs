@@ -4,7 +4,7 @@ mod frames;
 mod guards;
 mod shared;
 
-use crate::{Arch, rust_cuda};
+use crate::Arch;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -29,6 +29,9 @@ const DYNAMIC_BY_RUST_CUDA: &str = ".extern .shared .align 16 .b8 RUNGS_DYNAMIC_
 
 /// The begin of the last line of a text's head.
 const ADDRESS_SIZE: &str = ".address_size";
+
+/// The name of rust-cuda in the PTX that it makes.
+pub const RUST_CUDA: &str = "rust-cuda, nightly-2026-04-02";
 
 /// The begin of the first line, which names the compiler.
 const COMPILED_BY: &str = "// Compiled by ";
@@ -112,7 +115,7 @@ fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
 /// address of a parameter is asked for that is no tensor map.
 pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     let text = frames::without_unused(text);
-    let text = if compiler == rust_cuda::COMPILER { shared::by_name(&guards::without(&text)) } else { text };
+    let text = if compiler == RUST_CUDA { shared::by_name(&guards::without(&text)) } else { text };
     let text = set_version(&align_maps(&add_bounds(&text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }

@@ -10,8 +10,7 @@ use std::{env, fmt, fs};
 /// The nightly that the pinned revision of rust-cuda is made for.
 pub const NIGHTLY: &str = "nightly-2026-04-02";
 
-/// The name of the backend in the PTX that it makes.
-pub const COMPILER: &str = "rust-cuda, nightly-2026-04-02";
+pub use crate::ptx::RUST_CUDA as COMPILER;
 
 /// The config file, below the workspace's folder, that makes cargo take rust-cuda from its repository.
 pub const CONFIG: &str = "xtask/rust-cuda.toml";
