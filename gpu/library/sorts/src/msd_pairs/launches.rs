@@ -183,8 +183,9 @@ impl Sorter {
             counts: on.zeros(2 * TABLE_WORDS)?,
             passes: on.zeros(if by_buckets { PASSES_WORDS } else { 0 })?,
             histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
-            buckets: on.scratch(if by_buckets { buckets_words(plan.slots(false)) } else { 0 })?,
+            // Behind other zeroes, so that one fill zeroes all.
             learn: on.zeros(if plan.map_bits != 0 { COUNT_WORDS + MAP_WORDS } else { 0 })?,
+            buckets: on.scratch(if by_buckets { buckets_words(plan.slots(false)) } else { 0 })?,
             epoch: 1,
             table: 0,
         })
