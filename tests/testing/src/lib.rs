@@ -38,7 +38,7 @@ struct Line([u32; 32]);
 /// is not the largest, which sorts fill up with.
 const POISON: u32 = 0xFFF5_A5A5;
 
-/// `n` elements that begin so many elements after a multiple of 128 bytes, between poison that nobody may write.
+/// `n` elements that begin `skip` elements after a multiple of 128 bytes, between poison that nobody may write.
 pub struct Buffer<T> {
     lines: Vec<Line>,
     start: usize,
@@ -111,6 +111,16 @@ pub fn random(i: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Number `i` of a sequence between 0 and 1, neither of them included.
+pub fn unit(i: u64) -> f64 {
+    ((random(i) >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+}
+
+/// Number `i` of a sequence of the normal distribution.
+pub fn normal(i: u64) -> f64 {
+    (-2.0 * unit(i).ln()).sqrt() * (std::f64::consts::TAU * unit(!i)).cos()
 }
 
 /// A type of elements to reduce or scan.

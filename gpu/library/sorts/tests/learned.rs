@@ -10,7 +10,7 @@ use rungs_sorts::either::launches as either;
 use rungs_sorts::learned::launches::{Plan, RUNG, Sort, Sorter};
 use rungs_sorts::learned::*;
 use rungs_sorts::msd_skewed::BUCKET_SORT_STATIC;
-use rungs_testing::{Buffer, Sorting, difference, for_kinds, launch, random, with_multiprocessors};
+use rungs_testing::{Buffer, Sorting, difference, for_kinds, launch, normal, random, unit, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::{Check, Gpu, MAX_SHARED, check as check_schedules};
@@ -40,15 +40,6 @@ fn check_plan<W: Width + Sort + Debug>(what: &str, plan: Plan, order: u32, keys:
         }
         sorted.check_guards(what);
     }
-}
-
-/// Between 0 and 1, neither of them included.
-fn unit(i: u64) -> f64 {
-    ((random(i) >> 12) as f64 + 0.5) / (1u64 << 52) as f64
-}
-
-fn normal(i: u64) -> f64 {
-    (-2.0 * unit(i).ln()).sqrt() * (std::f64::consts::TAU * unit(!i)).cos()
 }
 
 type Floats = (&'static str, fn(u64) -> f64);

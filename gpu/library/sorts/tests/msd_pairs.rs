@@ -6,7 +6,7 @@ use rungs_common::ladder::sort::Pairs;
 use rungs_common::ladder::{Device, Launcher, MAX_SHARED, Result};
 use rungs_sorts::msd_pairs::launches::{Plan, RUNG, TILES_BY_BUCKETS};
 use rungs_sorts::msd_pairs::{Block, LEAST_TOP_BITS, Large, LearnedBuckets, PIECE, Shape};
-use rungs_testing::{Buffer, for_kinds, random, with_multiprocessors};
+use rungs_testing::{Buffer, for_kinds, normal, random, unit, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::{Check, Gpu, check as check_schedules};
@@ -53,7 +53,7 @@ fn msd_pairs_sorts_every_kind_of_input_where_the_device_chooses() {
 
 #[test]
 fn msd_pairs_sorts_buckets_of_every_size() {
-    // Bucket b of 2^13 has about as many pairs as it takes to fill one block, from one to the most, and crowds of
+    // Bucket b of 2^13 has about as many pairs as it takes to fill one block, from one to the most, and many
     // equal keys, or keys that differ in their last bits alone.
     let n = BY_BUCKETS + 5;
     type Key = fn(u64) -> u32;
@@ -117,15 +117,6 @@ impl Launcher for WithoutPasses {
         // SAFETY: passed on.
         unsafe { self.0.clear_bytes(address, bytes) }
     }
-}
-
-/// Between 0 and 1, neither of them included.
-fn unit(i: u64) -> f64 {
-    ((random(i) >> 12) as f64 + 0.5) / (1u64 << 52) as f64
-}
-
-fn normal(i: u64) -> f64 {
-    (-2.0 * unit(i).ln()).sqrt() * (std::f64::consts::TAU * unit(!i)).cos()
 }
 
 type Floats = (&'static str, fn(u64) -> f64);
