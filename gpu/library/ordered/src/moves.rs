@@ -10,8 +10,8 @@ pub const fn geometry(n: u32) -> Geometry {
     Geometry::linear(n.div_ceil(BLOCK), BLOCK)
 }
 
-/// Writes element i of `input` to place `places[i]` of `output`, if there is such a place. Of several elements for one
-/// place, one is there at the end.
+/// Writes element i of `input` to place `places[i]` of `output`, if there is such a place. If several elements
+/// have one place, one of them is there at the end.
 #[kernel(max_threads = BLOCK, instances(
     moves_scatter_u8: <u8>, moves_scatter_u16: <u16>, moves_scatter_u32: <u32>, moves_scatter_u64: <u64>,
 ))]

@@ -212,7 +212,7 @@ impl<V: Scalar, O: Operator<V>> Carry for Runs<V, O> {
     }
 }
 
-/// Words of the workspace for so many tiles, which hand on `words` words: the ticket counter and the states. All are
+/// Words of the workspace for `tiles` tiles, which hand on `words` words: the ticket counter and the states. All are
 /// zero before a launch.
 pub const fn workspace_of(tiles: u32, words: u32) -> u32 {
     STATES + tiles * words

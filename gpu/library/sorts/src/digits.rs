@@ -10,7 +10,7 @@ use simt::{Global, Shared, grid, thread, unroll, warp};
 /// 16-byte loads that a thread has in flight.
 const PACKS: u32 = 4;
 
-/// Copies of each counter, chosen by lane: keys that are all alike meet in so many places instead of one.
+/// Copies of each counter, chosen by lane: keys that are all alike then share that number of counters.
 const fn copies(digits: u32, shared: u32) -> u32 {
     shared / (digits * DIGITS * 4)
 }

@@ -66,7 +66,7 @@ impl Passes {
         left
     }
 
-    /// Turns the counts of `n` keys into starts, and zeroes them, in the last of `blocks` blocks of so many warps that
+    /// Turns the counts of `n` keys into starts, and zeroes them, in the last of `blocks` blocks of `WARPS` warps that
     /// are done with counting, and with their shared memory. `counts[p · 256 + d]`: how often digit p has value d.
     #[simt::device]
     #[track_caller]

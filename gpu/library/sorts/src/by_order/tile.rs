@@ -53,7 +53,7 @@ impl<K: Scalar> Tile<K> {
         self.slots.get(i.wrapping_add(PAD))
     }
 
-    /// The key so many bytes behind slot 0, or, as a wrapped number, before it.
+    /// The key this number of bytes behind slot 0, or, as a wrapped number, before it.
     #[simt::device]
     #[track_caller]
     fn at_byte(self, offset: u32) -> K {

@@ -22,8 +22,8 @@ const RANGE_PACKS: usize = 4;
 const SAMPLE_PACKS: usize = 2;
 
 /// A span of `n` keys is wider than the keys that it is found from, by their width shifted right by this at either end.
-/// A key outside counts as the end of the span. Of floats those are the ones near zero, between the spans, and they
-/// have one bucket: among many keys they are few enough for it if the margin is wide.
+/// A key outside counts as the end of the span. Floats near zero are outside, between the spans, and they have one
+/// bucket: among many keys they are few enough for it if the margin is wide.
 #[simt::device]
 fn margin(n: u32) -> u32 {
     if n >> 27 == 0 { 5 } else { 3 }

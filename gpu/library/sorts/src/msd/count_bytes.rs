@@ -1,7 +1,7 @@
 //! Counts the values of 17 top bits, more than 16-bit counters would fit.
 //!
-//! A word holds four counters of eight bits. A block counts so many keys in a round that the counters of uniform keys
-//! get a quarter of what they can hold; then it adds them to the histogram and starts again. A counter that overflows
+//! A word holds four counters of eight bits. In a round a block counts keys until the counters of uniform ones have a
+//! quarter of what they can hold; then it adds them to the histogram and starts again. A counter that overflows
 //! carries into its neighbour, so that the sum of the counters is no longer the number of keys: the block then counts
 //! the round, and all after it, in 16-bit counters, first one half of the values, then the other.
 
@@ -17,7 +17,7 @@ use simt::{Global, Shared, grid, shared, thread, unroll, warp};
 /// How many top bits.
 pub const BYTES_TOP_BITS: u32 = 17;
 
-/// Whether so many top bits take counters of eight bits.
+/// Whether `top_bits` top bits take counters of eight bits.
 pub const fn counts_in_bytes(top_bits: u32) -> bool {
     top_bits >= BYTES_TOP_BITS
 }
@@ -133,7 +133,7 @@ pub fn count_in_bytes<W: Key, M: Mapping>(
 }
 
 /// Counts the packs of this thread: `first`, and from there one per grid's width up to `end`. Returns the number of
-/// keys in them. A crowd ends it early, for all warps.
+/// keys in them. Many keys for one counter end it early, for all warps.
 #[simt::device]
 #[track_caller]
 #[rustfmt::skip]

@@ -11,8 +11,8 @@ use simt::{Global, kernel, thread};
 /// Threads per block.
 pub const HISTOGRAM_THREADS: u32 = COUNT_THREADS;
 
-/// So many keys of the sample with one counter are too many for a bucket that fits a block. Of uniform keys a counter
-/// has one; one sample in 10¹⁰ has a counter of so many.
+/// From this number of keys of the sample with one counter on, a bucket is too large for a block. A counter of uniform
+/// keys has one; one sample in 10¹⁰ has a counter that reaches this number.
 pub const SKEWED: u32 = 16;
 
 /// Bytes of static shared memory.

@@ -112,7 +112,7 @@ struct Buckets {
 const FIRST_WORDS: u32 = spread(1 << MAX_BITS);
 const STARTS_WORDS: u32 = (1 << (2 * MAX_BITS)) + 32;
 
-/// Words of the memory of [`Buckets`] with so many tiles.
+/// Words of the memory of [`Buckets`] with this number of tiles.
 #[cfg(not(target_os = "cuda"))]
 const fn buckets_words(tiles: u32) -> u32 {
     FIRST_WORDS + STARTS_WORDS + 4 * tiles

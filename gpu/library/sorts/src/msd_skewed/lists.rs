@@ -54,7 +54,7 @@ const fn max_large(n: u32) -> u32 {
 const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
     const LEAST: u32 = 4;
     // A split of s keys makes at most 8 · s / BUCKET_MAX groups. One that leaves a large child, whose keys count in the
-    // next level, makes up to 3 beside it.
+    // next level, makes up to 3 more.
     buckets + max_segments(n) * (8 + 3 * (key_bits - top_bits).div_ceil(LEAST))
 }
 

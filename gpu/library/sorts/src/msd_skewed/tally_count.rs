@@ -14,8 +14,8 @@ shared!(SUMS: [u32; WARPS]);
 shared!(BELOW: [u32; WARPS]);
 
 impl<W: Key> Tally<W> {
-    /// Counts keys `begin` to `end` of a segment. `CHECKED`: there may be so many keys that a counter overflows, so it
-    /// is reduced before that.
+    /// Counts keys `begin` to `end` of a segment. `CHECKED`: the keys may be enough to overflow a counter, so it is
+    /// reduced before that.
     #[simt::device]
     #[track_caller]
     pub fn count<const CHECKED: bool>(&self, segment: Leftover, begin: u32, end: u32) {

@@ -50,7 +50,7 @@ pub(in crate) fn start_and_list<W: Key>(
 
 /// Sorts bucket b, keys `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, and zeroes
 /// `histogram[b]` for the next sort. Block b does bucket b. Buckets that are too large are left alone, and
-/// crowded ones go on the `lists`.
+/// skewed ones go on the `lists`.
 #[kernel(max_threads = SORT_THREADS, min_blocks = bucket_sort_blocks::<W>(false), instances(
     radix_msd_skewed_bucket_sort: <u32, Plain>,
     radix_msd_skewed_bucket_sort_mapped: <u32, Mapped>,

@@ -11,7 +11,7 @@ use simt::math::mul_hi;
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Scalar, async_copy, grid, thread};
 
-/// Merges runs of `run` keys, all of `input`, by small blocks, with so many `samples` per run. `state`: whether the
+/// Merges runs of `run` keys, all of `input`, by small blocks, with `samples` samples per run. `state`: whether the
 /// order was found to be none.
 #[simt::device]
 #[rustfmt::skip]

@@ -62,8 +62,8 @@ pub(super) fn total(runs: u32, of: impl Fn(u32) -> u32) -> u32 {
 }
 
 /// The splits at an end of a part, by one warp. `below` and `through`: how many keys of each run are before the
-/// splitter, and how many with those that are equivalent to it. Of these, the first runs' come before the end, as many
-/// as `d` keys before it need.
+/// splitter, and how many with those that are equivalent to it. Equivalent keys of the first runs come before the end,
+/// as many as `d` keys before it need.
 #[simt::device]
 pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32, splits: Shared<u32>) {
     let mut left = d.saturating_sub(total(runs, |i| below.get(i)));

@@ -61,7 +61,7 @@ pub fn count<K: Scalar, C: Order<K>>(
     }
     thread::sync_threads(); // the splitters are there before they are searched, and the counts are 0
     // Offsets of nodes in bytes, from the root on: going down doubles an offset. As a multiplication by a number that
-    // the compiler does not know it is done beside the comparisons, by the unit for multiplications.
+    // the compiler does not know, it runs on the unit for multiplications, at the same time as the comparisons.
     let (size, two) = (size_of::<K>() as u32, opaque(2));
     let mut nodes_of = [size; ITEMS];
     let mut level = 0;
