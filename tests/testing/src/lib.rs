@@ -38,7 +38,7 @@ struct Line([u32; 32]);
 /// is not the largest, which sorts fill up with.
 const POISON: u32 = 0xFFF5_A5A5;
 
-/// `n` elements that begin `skip` elements after a multiple of 128 bytes, between poison that nobody may write.
+/// `n` elements that begin `offset` elements after a multiple of 128 bytes, between poison that nobody may write.
 pub struct Buffer<T> {
     lines: Vec<Line>,
     start: usize,
