@@ -179,31 +179,3 @@ fn views_of_runs<T: Pivot>(items: Items<T>) -> runs::Views<T::Word, u32> {
     let (keys, unique, limit) = (input.cast(), output.cast(), count.slice(0, 0));
     runs::Views { keys, values: words, limit, unique, results, count }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::vec::Vec;
-
-    /// The bounds keep what `<` keeps.
-    #[test]
-    fn bounds_are_those_of_less() {
-        fn check<T: Pivot + PartialOrd + std::fmt::Debug>(items: &[T])
-        where
-            T::Word: Ord,
-        {
-            for &pivot in items {
-                let Bounds { low, high, order } = pivot.bounds();
-                let is_in = |x: &T| (low..=high).contains(&T::Word::from_bits_64(x.to_bits_64()).encode(order));
-                let (got, want): (Vec<bool>, Vec<bool>) = items.iter().map(|x| (is_in(x), *x < pivot)).unzip();
-                assert_eq!(got, want, "{items:?} < {pivot:?}");
-            }
-        }
-        check(&[0u32, 1, 7, u32::MAX - 1, u32::MAX]);
-        check(&[i32::MIN, -1, 0, 1, i32::MAX]);
-        check(&[0u64, 1, 1 << 40, u64::MAX]);
-        check(&[i64::MIN, -1, 0, 1, i64::MAX]);
-        check(&[0.0f32, -0.0, 1.0, -1.0, f32::MIN_POSITIVE, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN]);
-        check(&[0.0f64, -0.0, 1.0, -1.0, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN]);
-    }
-}

@@ -1,7 +1,7 @@
 //! Selections by look-ahead on the simulator, against the host's: whichever pass the launches choose.
 
 use rungs_common::keys::{FLOAT, SIGNED, UNSIGNED};
-use rungs_selections::look_ahead::shape;
+use rungs_selections::look_ahead::{shape, turns};
 use rungs_selections::pass::{Bounds, LEAST, Pass, Selection, Selects, Views};
 use rungs_testing::{Buffer, random, same, view, with_multiprocessors};
 use simt::launcher::{Device, Launcher, MAX_SHARED};
@@ -182,4 +182,23 @@ fn the_pass_suits_the_device_and_the_number_of_items() {
     let small = Device { compute_capability: (12, 0), shared_per_block: 99 << 10, ..new };
     assert_eq!([LEAST - 1, LEAST].map(|n| Pass::of(new, n)), [Pass::LookBack, Pass::LookAhead]);
     assert_eq!([old, small].map(|device| Pass::of(device, LEAST)), [Pass::LookBack; 2]);
+}
+
+#[test]
+fn each_word_has_its_turn_in_two_launches_of_a_round() {
+    let tags = 1009;
+    for len in [1, 2, 3, 500, 504, 505, 1008, 1009, 1010, 40_000] {
+        // A launch counts for a word once.
+        let mut launches = vec![vec![]; len as usize];
+        for launch in 7 * tags..8 * tags {
+            let (first, turns) = turns(launch, len, tags);
+            for i in 0..turns {
+                let of_word: &mut Vec<u32> = &mut launches[((first + i) % len) as usize];
+                if of_word.last() != Some(&launch) {
+                    of_word.push(launch);
+                }
+            }
+        }
+        assert!(launches.iter().all(|of_word| of_word.len() >= 2), "{len} words");
+    }
 }

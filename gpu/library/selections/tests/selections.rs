@@ -1,11 +1,13 @@
 //! Selections, partitions and runs on the simulator, against the host's.
 
-use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_common::operator::{Max, Min, Operation, Operator, Sum};
 use rungs_selections::by_key::{self, lengths_by_key, reduce_by_key};
 use rungs_selections::compact::{self, TILE, partition_compact, select_compact, unique_compact};
 use rungs_selections::kernels::*;
 use rungs_selections::look_back::{Runs, workspace};
+use rungs_selections::pass::Bounds;
+use rungs_selections::rows::Pivot;
 use rungs_selections::{BLOCK, look_back::Carry};
 use rungs_testing::{Buffer, Element, launch, random, same};
 use simt::sim::{Check, check as check_races};
@@ -398,4 +400,26 @@ fn no_schedule_shows_a_race() {
         assert_eq!(halves, [kept, n as u32 - kept]);
         assert!(unique == want.0 && sums == want.1);
     }
+}
+
+/// The bounds keep what `<` keeps.
+#[test]
+fn bounds_are_those_of_less() {
+    fn check<T: Pivot + PartialOrd + Debug>(items: &[T])
+    where
+        T::Word: Ord,
+    {
+        for &pivot in items {
+            let Bounds { low, high, order } = pivot.bounds();
+            let is_in = |x: &T| (low..=high).contains(&T::Word::from_bits_64(x.to_bits_64()).encode(order));
+            let (got, want): (Vec<bool>, Vec<bool>) = items.iter().map(|x| (is_in(x), *x < pivot)).unzip();
+            assert_eq!(got, want, "{items:?} < {pivot:?}");
+        }
+    }
+    check(&[0u32, 1, 7, u32::MAX - 1, u32::MAX]);
+    check(&[i32::MIN, -1, 0, 1, i32::MAX]);
+    check(&[0u64, 1, 1 << 40, u64::MAX]);
+    check(&[i64::MIN, -1, 0, 1, i64::MAX]);
+    check(&[0.0f32, -0.0, 1.0, -1.0, f32::MIN_POSITIVE, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN]);
+    check(&[0.0f64, -0.0, 1.0, -1.0, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN]);
 }

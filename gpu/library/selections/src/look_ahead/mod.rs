@@ -43,6 +43,7 @@ mod ring;
 pub mod runs;
 mod sift;
 
+pub use ring::turns;
 pub use sift::shape;
 #[cfg(not(target_os = "cuda"))]
 pub use sift::{partition_look_ahead, select_look_ahead, unique_look_ahead};
