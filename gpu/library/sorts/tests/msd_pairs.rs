@@ -122,7 +122,7 @@ impl Launcher for WithoutPasses {
 type Floats = (&'static str, fn(u64) -> f64);
 
 /// Floats that a map spreads, or that meet in buckets that do not fit a block.
-const BY_MAP: [Floats; 11] = [
+const BY_MAP: [Floats; 13] = [
     ("uniform", unit),
     ("normal", normal),
     ("exponential", |i| -unit(i).ln()),
@@ -145,6 +145,12 @@ const BY_MAP: [Floats; 11] = [
     // The slices of the map are too wide for the floats near one.
     ("two in five near one", |i| if random(i) % 5 < 2 { 1.0 + 1e-5 * unit(i) } else { 1e30 * normal(i) }),
     ("a few near one", |i| if random(i).is_multiple_of(3) { 1.0 + 1e-6 * (i % 7) as f64 } else { 1e30 * normal(i) }),
+    // A bucket that nearly fills a block has four values, which are neighbours, or seven, which are not.
+    (
+        "four from one on",
+        |i| if random(i).is_multiple_of(5) { 1.0 + 1.2e-7 * (i % 4) as f64 } else { 1e30 * normal(i) },
+    ),
+    ("seven near one", |i| if random(i).is_multiple_of(5) { 1.0 + 1e-6 * (i % 7) as f64 } else { 1e30 * normal(i) }),
 ];
 
 /// Floats far from those by which a map finds its range: they are in one bucket, which is oversized, and differ in many

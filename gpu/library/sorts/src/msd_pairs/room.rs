@@ -92,8 +92,9 @@ impl<B: Block> Room<B> {
         if upper { before >> 16 } else { before & 0xffff }
     }
 
-    /// How many top bits all words share, if many of them would meet in a counter; otherwise 0. In that case the bits
-    /// that all keys share at their end are taken out of the words, and left in [`DROPPED`].
+    /// How many top bits of the words no counter is chosen by: those that all are known to share, or all that they do
+    /// share, if many of them would meet in a counter. In that case the bits that all keys share at their end are taken
+    /// out of the words, and left in [`DROPPED`].
     #[simt::device]
     #[track_caller]
     #[rustfmt::skip]
@@ -104,15 +105,16 @@ impl<B: Block> Room<B> {
         if t < 2 {
             DROPPED::view().set(t, 0);
         }
+        let zeros = if B::MAPPED { window.zeros } else { 0 };
         let mut crowded = false;
         if t / warp::WARP == SAMPLED_WARP && (t | 31) + B::THREADS < window.filled {
-            let counter = mul_hi(words[1] << 1, Self::COUNTERS);
+            let counter = mul_hi(words[1] << zeros << 1, Self::COUNTERS);
             let like_first = counter == warp::shuffle(warp::FULL, counter, 0);
             crowded = warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
         }
         // The counters are zero before the first word is counted.
         if !thread::sync_threads_or(crowded) {
-            return 0;
+            return zeros;
         }
         let first = window.kept(keys.get(window.first + window.skip)) | window.skip;
         let mut differ = 0;

@@ -70,12 +70,14 @@ pub struct Window<B> {
     pub filled: u32,
     /// The number of the pair of slot 0.
     pub first: u32,
-    /// Top bits that the keys share; or those in which no key differs from `least` once it is taken off.
+    /// Top bits that the keys share and words do not keep: slots have as many bits at the end.
     pub top_bits: u32,
     /// Where keys of a bucket may differ in any bit: what is taken off them,
     pub least: u32,
-    /// and how many bits behind that.
+    /// how many bits behind that,
     pub dropped: u32,
+    /// and how many bits of all words are zero in front.
+    pub zeros: u32,
     block: PhantomData<B>,
 }
 
@@ -91,8 +93,16 @@ impl<B: Block> Window<B> {
             top_bits,
             least: 0,
             dropped: 0,
+            zeros: 0,
             block: PhantomData,
         }
+    }
+
+    /// The same slots, with words that keep the differences from the least key, which have this number of `top_bits`
+    /// that are zero. A difference is next to its slot: where equal keys abound, words are told apart by both.
+    #[simt::device]
+    pub fn from_least(&self, least: u32, top_bits: u32) -> Self {
+        Self { least, top_bits: LEAST_TOP_BITS, zeros: top_bits - LEAST_TOP_BITS, ..*self }
     }
 
     /// The same slots, with words that keep other bits.
