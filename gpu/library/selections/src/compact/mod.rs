@@ -172,7 +172,7 @@ impl<W: Word> Functor<W> for Between<W> {
     #[simt::device]
     fn call(&self, key: W) -> bool {
         let word = key.encode(self.order);
-        self.low <= word && word <= self.high
+        (self.low <= word) & (word <= self.high)
     }
 }
 
@@ -339,11 +339,11 @@ fn compact<T: Scalar, K: Keep<T>, const PARTITION: bool>(
     }
     simt::unroll::<ITEMS>(|i| {
         let rank = place + (masks[i] & ((1 << lane) - 1)).count_ones();
-        if masks[i] >> lane & 1 != 0 {
-            stage.set(rank, items[i]);
-        } else if PARTITION && at(i) < tile.len() {
-            // Behind those that are kept, by the number of others before it.
-            stage.set(total + at(i) - rank, items[i]);
+        let is_kept = masks[i] >> lane & 1 != 0;
+        // The others are behind those that are kept, by the number of others before. One store, without a branch.
+        let to = if is_kept { rank } else { total + at(i) - rank };
+        if is_kept | (PARTITION & (at(i) < tile.len())) {
+            stage.set(to, items[i]);
         }
         place += masks[i].count_ones();
     });
