@@ -76,21 +76,16 @@ impl Codes {
         self.0.slice(COUNTS, BYTES * DIGITS)
     }
 
-    /// Finds the codes, in one block of `WARPS` warps that are done with their shared memory. `counts[p · 256 + d]`:
-    /// how often digit p of the keys has value d.
+    /// Finds the codes, in one block of `WARPS` warps that are done with their shared memory. `counts[p]`: how often
+    /// digit p of the keys has the value of this thread.
     #[simt::device]
     #[track_caller]
-    pub fn find<const WARPS: u32>(self, counts: Global<u32>) {
+    pub fn find<const WARPS: u32>(self, counts: [u32; PASSES as usize]) {
         const { assert!(WARPS * warp::WARP >= BYTES * DIGITS) };
         let (t, sums) = (thread::thread_idx_x(), Shared::<u32>::dynamic(0, warp::WARP));
         // The values of each digit that occur, rank by rank.
         let occurring = Shared::<u32>::dynamic(4 * warp::WARP, PASSES * DIGITS);
-        let mut occurs = [0; PASSES as usize];
-        if t < DIGITS {
-            unroll::<{ PASSES as usize }>(|p| {
-                occurs[p] = (counts.load(p as u32 * DIGITS + t, Relaxed, Scope::Device) != 0) as u32;
-            });
-        }
+        let occurs = counts.map(|count| (count != 0) as u32);
         // Two digits in one scan, 16 bits each.
         let (low_ranks, low_values) = block_scan::<WARPS>(occurs[0] | occurs[1] << 16, sums);
         thread::sync_threads(); // all have read the sums before those of the other digits are written
@@ -214,10 +209,7 @@ pub fn prepare(
             let [from, to] = ways.keys(0);
             let keys = load_tile(tile, from, order, ByTables);
             if copy {
-                let [values_from, values_to] = ways.values(0);
-                let values = load_tile(tile, values_from, UNSIGNED, NoCodes);
                 store_tile(tile, to, &keys);
-                store_tile(tile, values_to, &values);
             }
             if coded {
                 unroll::<ITEMS>(|i| {
@@ -232,6 +224,11 @@ pub fn prepare(
                         }
                     }
                 });
+            }
+            if copy {
+                // Not together with the keys: registers are few, and there are enough loads in flight.
+                let [from, to] = ways.values(0);
+                store_tile(tile, to, &load_tile(tile, from, UNSIGNED, NoCodes));
             }
             tile += 1;
         }
@@ -256,5 +253,34 @@ pub fn prepare(
         let (start, _) = block_scan::<{ PASS_THREADS / warp::WARP }>(count, counters.slice(0, warp::WARP));
         // The values of the low byte are as many as pairs.
         STARTS::view().set(t, if t < DIGITS { start } else { start - ways.keys(0)[0].len() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn digits_share_bytes_if_their_values_fit() {
+        let cases = [
+            ([1, 1, 1, 1], 0),
+            ([256, 1, 1, 256], 0),
+            ([2, 2, 1, 1], 0),
+            ([2, 2, 2, 2], 4),
+            ([4, 4, 4, 4], 4),
+            ([4, 4, 4, 5], 2),
+            ([1, 85, 3, 1], 0),
+            ([17, 5, 3, 1], 4),
+            ([16, 16, 16, 16], 2),
+            ([17, 16, 16, 16], 0),
+            ([3, 85, 2, 128], 2),
+            ([256, 2, 8, 16], 1),
+            ([3, 6, 14, 256], 3),
+            ([1, 256, 256, 256], 0),
+            ([256, 256, 256, 256], 0),
+        ];
+        for (values, in_low) in cases {
+            assert_eq!(split(values), in_low, "{values:?}");
+        }
     }
 }

@@ -89,13 +89,17 @@ impl Passes {
         if !thread::sync_threads_or(is_last) {
             return;
         }
+        // All asked for at once.
+        let mut mine = [0; PASSES as usize];
+        if t < DIGITS {
+            unroll::<{ PASSES as usize }>(|p| mine[p] = counts.load(p as u32 * DIGITS + t, Relaxed, Scope::Device));
+        }
         if let Some(codes) = codes {
-            codes.find::<WARPS>(counts);
+            codes.find::<WARPS>(mine);
         }
         let (mut differ, sums) = (0u32, Shared::<u32>::dynamic(0, warp::WARP));
         unroll::<{ PASSES as usize }>(|p| {
-            let p = p as u32;
-            let count = if t < DIGITS { counts.load(p * DIGITS + t, Relaxed, Scope::Device) } else { 0 };
+            let (count, p) = (mine[p], p as u32);
             let (start, _) = block_scan::<WARPS>(count, sums);
             if t < DIGITS {
                 self.starts(p).set(t, start);
@@ -214,11 +218,10 @@ impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, 
     }
 }
 
-// The digits that are left, a bit each, with that of the pass; the number of the pass; the order of the keys.
-shared!(STEP: [u32; 3]);
+// The digits that are left, a bit each, with that of the pass, and the number of the pass.
+shared!(STEP: [u32; 2]);
 const LEFT: u32 = 0;
 const NUMBER: u32 = 1;
-const ORDER: u32 = 2;
 
 /// All passes over keys alone from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket
 /// of a pass, and how many of its tiles are done, both zero.
@@ -246,22 +249,30 @@ pub fn all_passes_of_pairs(
     ways: Ways, order: u32, passes: Passes, codes: Codes, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
     states: Global<u64>, epoch: u32,
 ) {
-    let length = codes.length();
-    let left = if length != 0 { (1 << length) - 1 } else { passes.differ() };
-    if left == 0 {
+    let coded = codes.length() != 0;
+    // Read again behind the copy, so that it takes no register until then.
+    let left = || match codes.length() {
+        0 => passes.differ(),
+        length => (1 << length) - 1,
+    };
+    if left() == 0 {
         return;
     }
-    let order = if length != 0 { order | CODED } else { order };
     // Passes end where pairs began: an odd number of them starts from a copy.
-    let first = left.count_ones() % 2;
-    if length != 0 || first != 0 {
-        prepare(ways, order, first != 0, codes, || phase(PASSES));
+    let first = || left().count_ones() % 2;
+    if coded || first() != 0 {
+        prepare(ways, if coded { order | CODED } else { order }, first() != 0, codes, || phase(PASSES));
     }
-    passes_by_digits::<WithValues, _>(ways, order, passes, left, first, phase, states, epoch, ByTables);
+    // Two copies of the code: with one, passes by digits took 2 to 3 % longer.
+    if codes.length() != 0 {
+        let order = order | CODED;
+        passes_by_digits::<WithValues, _>(ways, order, passes, left(), first(), phase, states, epoch, ByTables);
+    } else {
+        passes_by_digits::<WithValues, _>(ways, order, passes, left(), first(), phase, states, epoch, NoCodes);
+    }
 }
 
-/// The passes by the digits `left`, a bit each, or by the bytes of a code, as `order` says. The first one has number
-/// `first`.
+/// The passes by the digits `left`, a bit each, or by the bytes of a code. The first one has number `first`.
 #[simt::device]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
@@ -274,17 +285,13 @@ fn passes_by_digits<P: Payload, C: Coding<u32>>(
     let (t, step) = (thread::thread_idx_x(), STEP::view());
     let (left_now, number) = (|| step.get(LEFT), || step.get(NUMBER));
     let (keys, values) = (|| ways.keys(number()), || ways.values(number()));
-    let order_now = || if C::CODES { step.get(ORDER) } else { order };
-    let digit = || digit_of(left_now(), number(), order_now(), epoch + number());
+    let digit = || digit_of(left_now(), number(), order, epoch + number());
     let tiles = || ways.tiles();
     let load = |tile| if tile < tiles() { load_tile(tile, keys()[0], digit().encode, coding) } else { [0; ITEMS] };
     let ticket = || phase(number()).0;
     if t == 0 {
         step.set(LEFT, left);
         step.set(NUMBER, first);
-        if C::CODES {
-            step.set(ORDER, order);
-        }
     }
     thread::sync_threads(); // the first pass is known
     loop {
@@ -302,8 +309,7 @@ fn passes_by_digits<P: Payload, C: Coding<u32>>(
             warp::sync_warp(warp::FULL); // the counters are zero before the warp counts its first key
             let start = || {
                 let digit = left_now().trailing_zeros();
-                let coded = C::CODES && order_now() & CODED != 0;
-                if coded { coding.start(digit) } else { passes.starts(digit).get(thread::thread_idx_x()) }
+                if C::CODES { coding.start(digit) } else { passes.starts(digit).get(thread::thread_idx_x()) }
             };
             if P::VALUES {
                 pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, Nothing, coding);

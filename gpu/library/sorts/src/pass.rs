@@ -135,9 +135,10 @@ pub(crate) fn load_tile<W: Digits>(
 #[simt::device]
 pub(crate) fn store_tile<W: Digits>(number: u32, output: Global<W>, words: &[W; ITEMS]) {
     let tile = Tile::<W>::new(number, output.len());
-    let mine = output.slice(tile.begin, tile.count);
+    // Addresses made for each tile, not kept in registers.
+    let (mine, first) = (output.slice(tile.begin, tile.count), opaque(tile.first));
     rows::<W>(|i| {
-        let at = tile.first + i as u32 * warp::WARP;
+        let at = first + i as u32 * warp::WARP;
         if at < tile.count {
             mine.set(at, words[i]);
         }
@@ -190,7 +191,9 @@ pub(in crate) fn pass_loaded<W: Digits, P: Payload>(
 
     let (Digit { shift, decode, .. }, [_, output]) = (digit(), keys());
     let next = ahead.load(); // on their way while these are written out
-    let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode, coding);
+    // With values, places are made again and not kept from before: registers are few.
+    let t = if P::VALUES { opaque(t) } else { t };
+    let digits = tile.store::<P, _>(t, sorted, output, |key| key.digit(shift, BITS), decode, coding);
     if P::VALUES {
         let [values_in, values_out] = values();
         tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits);
@@ -255,27 +258,31 @@ impl<W: Digits> Tile<W> {
         keys
     }
 
-    /// Writes the `sorted` keys out. Returns the digits that this thread wrote, four per word: they say where values
+    /// Writes the `sorted` keys out, in thread `t`. Returns the digits that this thread wrote, four per word: they say where values
     /// go.
     #[simt::device]
     #[rustfmt::skip]
-    fn store<C: Coding<W>>(
-        &self, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, order: u32, coding: C,
+    fn store<P: Payload, C: Coding<W>>(
+        &self, t: u32, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, order: u32, coding: C,
     ) -> [u32; ITEMS / 4] {
-        if C::CODES && order & CODED != 0 {
-            return self.store_as(sorted, output, digit, |code| coding.word(code).decode(order ^ CODED));
+        if P::VALUES && order == UNSIGNED {
+            return self.store_as(t, sorted, output, digit, |key| key);
         }
-        self.store_as(sorted, output, digit, |key| if order == UNSIGNED { key } else { key.decode(order) })
+        if C::CODES {
+            return self.store_as(t, sorted, output, digit, |code| coding.word(code).decode(order ^ CODED));
+        }
+        self.store_as(t, sorted, output, digit, |key| if order == UNSIGNED { key } else { key.decode(order) })
     }
 
     /// [`Tile::store`] of keys that `as_key` maps.
     #[simt::device]
+    #[rustfmt::skip]
     fn store_as(
-        &self, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, as_key: impl Fn(W) -> W,
+        &self, t: u32, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, as_key: impl Fn(W) -> W,
     ) -> [u32; ITEMS / 4] {
         let mut digits = [0; ITEMS / 4];
         rows::<W>(|i| {
-            let place = i as u32 * PASS_THREADS + thread::thread_idx_x();
+            let place = i as u32 * PASS_THREADS + t;
             let key = sorted.get(place);
             digits[i / 4] |= digit(key) << (i % 4 * 8);
             if place < self.count {
