@@ -1,15 +1,19 @@
 //! Passes by all digits from the last one, for keys that do not spread, with values or without.
 //!
-//! The device knows how many passes there are: none by a digit in which no two keys differ, but for one that makes
-//! their number even. One launch does them all, or all but the first. Its blocks take the tiles of a pass by a ticket,
+//! The device knows how many passes there are: none by a digit in which no two keys differ. They move keys there and
+//! back, so their number has to be even. Keys alone take one more pass if it is not. Pairs are copied before the first
+//! pass, and if their digits have few values, one or two passes by `codes` replace three or four.
+//!
+//! One launch does all passes, or all but the first. Its blocks take the tiles of a pass by a ticket,
 //! and wait for the end of a pass before the next. Keys alone are taken a tile ahead, so that they are on their way
 //! while those before are written out. With values that does not pay: a tile that is taken and not begun keeps the
 //! tiles behind it waiting, and moving values takes long (on an H100 2²⁸ pairs of 16 different keys took 9.2 ms with
 //! the next tile taken ahead, 7.7 ms without).
 
+use super::codes::{ByTables, Codes, prepare};
 use super::digits::{BITS, DIGITS, passes};
 use super::msd::spread;
-use super::pass::{Ahead, Nothing};
+use super::pass::{Ahead, CODED, Coding, KeysOnly, NoCodes, Nothing, WithValues};
 use super::pass::{Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile};
 use super::steps::{block_scan, uniform};
 use super::wait::wait_for_items;
@@ -55,7 +59,7 @@ impl Passes {
         self.0.get(DIFFER)
     }
 
-    /// By which digits there are passes from pass `number` on, a bit each.
+    /// By which digits there are passes over keys alone from pass `number` on, a bit each.
     #[simt::device]
     pub fn from(self, number: u32) -> u32 {
         let (mut left, mut before) = (passes_by(self.differ()), number);
@@ -68,9 +72,10 @@ impl Passes {
 
     /// Turns the counts of `n` keys into starts, and zeroes them, in the last of `blocks` blocks of `WARPS` warps that
     /// are done with counting, and with their shared memory. `counts[p · 256 + d]`: how often digit p has value d.
+    /// Also finds the `codes` of keys that may have some.
     #[simt::device]
     #[track_caller]
-    pub fn start<const WARPS: u32>(self, counts: Global<u32>, n: u32, blocks: u32) {
+    pub fn start<const WARPS: u32>(self, counts: Global<u32>, n: u32, blocks: u32, codes: Option<Codes>) {
         let t = thread::thread_idx_x();
         thread::sync_threads(); // all threads have added their counts before the block counts as done
         let mut is_last = false;
@@ -84,10 +89,17 @@ impl Passes {
         if !thread::sync_threads_or(is_last) {
             return;
         }
+        // All asked for at once.
+        let mut mine = [0; PASSES as usize];
+        if t < DIGITS {
+            unroll::<{ PASSES as usize }>(|p| mine[p] = counts.load(p as u32 * DIGITS + t, Relaxed, Scope::Device));
+        }
+        if let Some(codes) = codes {
+            codes.find::<WARPS>(mine);
+        }
         let (mut differ, sums) = (0u32, Shared::<u32>::dynamic(0, warp::WARP));
         unroll::<{ PASSES as usize }>(|p| {
-            let p = p as u32;
-            let count = if t < DIGITS { counts.load(p * DIGITS + t, Relaxed, Scope::Device) } else { 0 };
+            let (count, p) = (mine[p], p as u32);
             let (start, _) = block_scan::<WARPS>(count, sums);
             if t < DIGITS {
                 self.starts(p).set(t, start);
@@ -109,8 +121,8 @@ impl Passes {
     }
 }
 
-/// By which digits there are passes, a bit each, if keys differ in those of `differ`: as many as end where they began.
-/// One by a digit in which keys do not differ is a copy.
+/// By which digits there are passes over keys alone, a bit each, if keys differ in those of `differ`: as many as end
+/// where they began. One by a digit in which keys do not differ is a copy.
 #[simt::device]
 fn passes_by(differ: u32) -> u32 {
     let same = !differ & ((1 << PASSES) - 1);
@@ -142,19 +154,19 @@ impl Ways {
 
     /// From where to where pass `number` moves keys.
     #[simt::device]
-    fn keys(&self, number: u32) -> [Global<u32>; 2] {
+    pub fn keys(&self, number: u32) -> [Global<u32>; 2] {
         Self::of(self.keys, number)
     }
 
     /// From where to where pass `number` moves values.
     #[simt::device]
-    fn values(&self, number: u32) -> [Global<u32>; 2] {
+    pub fn values(&self, number: u32) -> [Global<u32>; 2] {
         Self::of(self.values, number)
     }
 
     /// How many tiles a pass has.
     #[simt::device]
-    fn tiles(&self) -> u32 {
+    pub fn tiles(&self) -> u32 {
         self.keys[0].len().div_ceil(pass_tile::<u32>())
     }
 }
@@ -166,8 +178,7 @@ fn digit_of(left: u32, number: u32, order: u32, epoch: u32) -> Digit {
     Digit {
         shift: left.trailing_zeros() * BITS,
         encode: if number == 0 { order } else { UNSIGNED },
-        // The number of passes is even.
-        decode: if number % 2 == 1 && left.is_power_of_two() { order } else { UNSIGNED },
+        decode: if left.is_power_of_two() { order } else { UNSIGNED },
         epoch,
     }
 }
@@ -212,28 +223,71 @@ shared!(STEP: [u32; 2]);
 const LEFT: u32 = 0;
 const NUMBER: u32 = 1;
 
-/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and
-/// how many of its tiles are done, both zero.
+/// All passes over keys alone from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket
+/// of a pass, and how many of its tiles are done, both zero.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[simt::device]
 #[track_caller]
 #[rustfmt::skip]
-pub fn all_passes<P: Payload>(
+pub fn all_passes(
     ways: Ways, order: u32, passes: Passes, first: u32, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
     states: Global<u64>, epoch: u32,
 ) {
     let left = passes.from(first);
-    if left == 0 {
+    if left != 0 {
+        passes_by_digits::<KeysOnly, _>(ways, order, passes, left, first, phase, states, epoch, NoCodes);
+    }
+}
+
+/// All passes over pairs: by the bytes of the `codes`, if there are some, otherwise by the digits in which keys differ.
+/// As [`all_passes`], but `phase` has one more, which comes first.
+#[simt::device]
+#[track_caller]
+#[rustfmt::skip]
+pub fn all_passes_of_pairs(
+    ways: Ways, order: u32, passes: Passes, codes: Codes, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
+    states: Global<u64>, epoch: u32,
+) {
+    let coded = codes.length() != 0;
+    // Read again behind the copy, so that it takes no register until then.
+    let left = || match codes.length() {
+        0 => passes.differ(),
+        length => (1 << length) - 1,
+    };
+    if left() == 0 {
         return;
     }
+    // Passes end where pairs began: an odd number of them starts from a copy.
+    let first = || left().count_ones() % 2;
+    if coded || first() != 0 {
+        prepare(ways, if coded { order | CODED } else { order }, first() != 0, codes, || phase(PASSES));
+    }
+    // Two copies of the code: with one, passes by digits took 2 to 3 % longer.
+    if codes.length() != 0 {
+        let order = order | CODED;
+        passes_by_digits::<WithValues, _>(ways, order, passes, left(), first(), phase, states, epoch, ByTables);
+    } else {
+        passes_by_digits::<WithValues, _>(ways, order, passes, left(), first(), phase, states, epoch, NoCodes);
+    }
+}
+
+/// The passes by the digits `left`, a bit each, or by the bytes of a code. The first one has number `first`.
+#[simt::device]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+#[rustfmt::skip]
+fn passes_by_digits<P: Payload, C: Coding<u32>>(
+    ways: Ways, order: u32, passes: Passes, left: u32, first: u32, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
+    states: Global<u64>, epoch: u32, coding: C,
+) {
     // Which pass it is lies in shared memory, because registers are few.
     let (t, step) = (thread::thread_idx_x(), STEP::view());
     let (left_now, number) = (|| step.get(LEFT), || step.get(NUMBER));
     let (keys, values) = (|| ways.keys(number()), || ways.values(number()));
     let digit = || digit_of(left_now(), number(), order, epoch + number());
     let tiles = || ways.tiles();
-    let load = |tile| if tile < tiles() { load_tile(tile, keys()[0], digit().encode) } else { [0; ITEMS] };
+    let load = |tile| if tile < tiles() { load_tile(tile, keys()[0], digit().encode, coding) } else { [0; ITEMS] };
     let ticket = || phase(number()).0;
     if t == 0 {
         step.set(LEFT, left);
@@ -253,15 +307,18 @@ pub fn all_passes<P: Payload>(
         while tile < tiles() {
             clear_pass();
             warp::sync_warp(warp::FULL); // the counters are zero before the warp counts its first key
-            let start = || passes.starts(left_now().trailing_zeros()).get(thread::thread_idx_x());
+            let start = || {
+                let digit = left_now().trailing_zeros();
+                if C::CODES { coding.start(digit) } else { passes.starts(digit).get(thread::thread_idx_x()) }
+            };
             if P::VALUES {
-                pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, Nothing);
+                pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, Nothing, coding);
                 if t == 0 {
                     NEXT::view().set(0, ticket().fetch_add(0, 1, Relaxed, Scope::Device));
                 }
             } else {
                 let ahead = Next { ticket, load };
-                mine = pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, ahead);
+                mine = pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, ahead, coding);
                 tile = uniform(NEXT::view().get(0));
             }
             if t == 0 {

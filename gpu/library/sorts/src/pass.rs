@@ -6,6 +6,7 @@
 use crate::digits::{AGGREGATE, BITS, DIGITS, PREFIX, look_back, state};
 use crate::steps::{Digits, block_scan};
 use core::marker::PhantomData;
+use rungs_common::keys::UNSIGNED;
 use rungs_radix::r7_onesweep::ranks::rank_rows;
 pub use rungs_radix::r7_onesweep::{Digit, KeysOnly, Payload, WithValues};
 use rungs_radix::{count_of_digit, place_digit};
@@ -39,6 +40,44 @@ shared!(TILE: [u32; 1]);
 shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
 
+/// Added to an order (see [`rungs_common::keys`]): keys are mapped to codes too, or back.
+pub(crate) const CODED: u32 = 1 << 3;
+
+/// What stands for the words of keys while passes move them.
+pub(crate) trait Coding<W>: Copy {
+    /// Whether orders may be [`CODED`].
+    const CODES: bool;
+    /// The code of a word.
+    fn code(self, word: W) -> W;
+    /// The word of a code.
+    fn word(self, code: W) -> W;
+    /// Where the value of this thread starts in a byte of the codes.
+    fn start(self, byte: u32) -> u32;
+}
+
+/// Nothing stands for words.
+#[derive(Clone, Copy)]
+pub(crate) struct NoCodes;
+
+impl<W> Coding<W> for NoCodes {
+    const CODES: bool = false;
+
+    #[simt::device]
+    fn code(self, word: W) -> W {
+        word
+    }
+
+    #[simt::device]
+    fn word(self, code: W) -> W {
+        code
+    }
+
+    #[simt::device]
+    fn start(self, _: u32) -> u32 {
+        0
+    }
+}
+
 /// Moves each key of a tile to its place in `output` by a digit, and its value with it. `starts`: where each value of
 /// this digit starts. `ticket`: zero. `states`: 256 words per tile. `go_on` is called once the grid before has ended;
 /// if it returns false, the same for all threads of a block, nothing is moved.
@@ -58,8 +97,8 @@ pub(in crate) fn pass<W: Digits, P: Payload>(
     }
     let (start, values) = (|| starts.get(thread::thread_idx_x()), || [values_in, values_out]);
     let tile = take_tile(ticket);
-    let mine = load_tile(tile, input, digit.encode);
-    pass_loaded::<W, P>(tile, mine, || [input, output], values, || digit, start, states, Nothing);
+    let mine = load_tile(tile, input, digit.encode, NoCodes);
+    pass_loaded::<W, P>(tile, mine, || [input, output], values, || digit, start, states, Nothing, NoCodes);
 }
 
 /// The number of the tile that the block takes, once it has [cleared](clear_pass) its counters. Tiles are taken in
@@ -83,8 +122,27 @@ fn of_warp() -> [Shared<u32>; 2] {
 
 /// The keys of this thread in a tile.
 #[simt::device]
-pub(crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) -> [W; ITEMS] {
-    Tile::<W>::new(number, input.len()).load(input, order)
+pub(crate) fn load_tile<W: Digits>(
+    number: u32,
+    input: Global<W>,
+    order: u32,
+    coding: impl Coding<W>,
+) -> [W; ITEMS] {
+    Tile::<W>::new(number, input.len()).load(input, order, coding)
+}
+
+/// Writes the words of this thread to where [`load_tile`] reads them.
+#[simt::device]
+pub(crate) fn store_tile<W: Digits>(number: u32, output: Global<W>, words: &[W; ITEMS]) {
+    let tile = Tile::<W>::new(number, output.len());
+    // Addresses made for each tile, not kept in registers.
+    let (mine, first) = (output.slice(tile.begin, tile.count), opaque(tile.first));
+    rows::<W>(|i| {
+        let at = first + i as u32 * warp::WARP;
+        if at < tile.count {
+            mine.set(at, words[i]);
+        }
+    });
 }
 
 /// Moves the keys of a tile, of which each thread has `mine`, see [`load_tile`], once the warp's counters are
@@ -99,6 +157,7 @@ pub(crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) ->
 pub(in crate) fn pass_loaded<W: Digits, P: Payload>(
     number: u32, mine: [W; ITEMS], keys: impl Fn() -> [Global<W>; 2], values: impl Fn() -> [Global<u32>; 2],
     digit: impl Fn() -> Digit, start_of: impl FnOnce() -> u32, states: Global<u64>, ahead: impl Ahead<W>,
+    coding: impl Coding<W>,
 ) -> [W; ITEMS] {
     let t = thread::thread_idx_x();
     let (counters, [own, lanes]) = (Shared::<u32>::dynamic(0, WARPS * DIGITS), of_warp());
@@ -132,7 +191,9 @@ pub(in crate) fn pass_loaded<W: Digits, P: Payload>(
 
     let (Digit { shift, decode, .. }, [_, output]) = (digit(), keys());
     let next = ahead.load(); // on their way while these are written out
-    let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
+    // With values, places are made again and not kept from before: registers are few.
+    let t = if P::VALUES { opaque(t) } else { t };
+    let digits = tile.store::<P, _>(t, sorted, output, |key| key.digit(shift, BITS), decode, coding);
     if P::VALUES {
         let [values_in, values_out] = values();
         tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits);
@@ -173,7 +234,7 @@ impl<W: Digits> Tile<W> {
     /// The keys of this thread. One past the end counts as the largest: it is the last of its digit, and is not stored.
     #[simt::device]
     #[rustfmt::skip]
-    fn load(&self, input: Global<W>, order: u32) -> [W; ITEMS] {
+    fn load<C: Coding<W>>(&self, input: Global<W>, order: u32, coding: C) -> [W; ITEMS] {
         let &Self { begin, count, first, .. } = self;
         let mut keys = [W::LARGEST; ITEMS];
         let mine = input.slice(begin, count);
@@ -185,7 +246,11 @@ impl<W: Digits> Tile<W> {
                 keys[i] = mine.get_streaming(first + i as u32 * warp::WARP);
             });
         }
-        if order != rungs_common::keys::UNSIGNED {
+        if C::CODES && order & CODED != 0 {
+            rows::<W>(|i| if first + i as u32 * warp::WARP < count {
+                keys[i] = coding.code(keys[i].encode(order ^ CODED));
+            });
+        } else if order != UNSIGNED {
             rows::<W>(|i| if first + i as u32 * warp::WARP < count {
                 keys[i] = keys[i].encode(order);
             });
@@ -193,21 +258,36 @@ impl<W: Digits> Tile<W> {
         keys
     }
 
-    /// Writes the `sorted` keys out. Returns the digits that this thread wrote, four per word: they say where values
+    /// Writes the `sorted` keys out, in thread `t`. Returns the digits that this thread wrote, four per word: they say where values
     /// go.
     #[simt::device]
     #[rustfmt::skip]
-    fn store(
-        &self, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, order: u32,
+    fn store<P: Payload, C: Coding<W>>(
+        &self, t: u32, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, order: u32, coding: C,
+    ) -> [u32; ITEMS / 4] {
+        if P::VALUES && order == UNSIGNED {
+            return self.store_as(t, sorted, output, digit, |key| key);
+        }
+        if C::CODES {
+            return self.store_as(t, sorted, output, digit, |code| coding.word(code).decode(order ^ CODED));
+        }
+        self.store_as(t, sorted, output, digit, |key| if order == UNSIGNED { key } else { key.decode(order) })
+    }
+
+    /// [`Tile::store`] of keys that `as_key` maps.
+    #[simt::device]
+    #[rustfmt::skip]
+    fn store_as(
+        &self, t: u32, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, as_key: impl Fn(W) -> W,
     ) -> [u32; ITEMS / 4] {
         let mut digits = [0; ITEMS / 4];
         rows::<W>(|i| {
-            let place = i as u32 * PASS_THREADS + thread::thread_idx_x();
+            let place = i as u32 * PASS_THREADS + t;
             let key = sorted.get(place);
             digits[i / 4] |= digit(key) << (i % 4 * 8);
             if place < self.count {
                 let to = OFFSETS::view().get(digit(key)).wrapping_add(place);
-                output.set(to, if order == rungs_common::keys::UNSIGNED { key } else { key.decode(order) });
+                output.set(to, as_key(key));
             }
         });
         digits

@@ -69,6 +69,86 @@ fn msd_pairs_sorts_buckets_of_every_size() {
     }
 }
 
+/// Keys whose digit p, from the last one on, has `values[p]` values. Three digits in four have their least value, so
+/// that a bucket is oversized.
+fn by_digits(values: [u64; 4]) -> impl Fn(u64) -> u32 {
+    move |i| {
+        (0..4u64).fold(0, |key, p| {
+            let (random, count) = (random(4 * i + p), values[p as usize]);
+            let rank = if random % 4 == 0 { (random >> 8) % count } else { 0 };
+            let value = if count == 1 { 0x5a } else { rank * 255 / (count - 1) };
+            key | (value as u32) << (8 * p)
+        })
+    }
+}
+
+#[test]
+fn msd_pairs_sorts_keys_with_few_values_in_each_digit() {
+    // One byte of a code for all digits, one for the first digits and one for the others, or just too many values.
+    let kinds = [
+        [2, 2, 2, 2],
+        [4, 4, 4, 4],
+        [1, 255, 1, 1],
+        [256, 1, 1, 1],
+        [1, 1, 1, 2],
+        [3, 1, 5, 17],
+        [16, 16, 16, 16],
+        [17, 16, 16, 16],
+        [16, 16, 16, 17],
+        [3, 85, 2, 128],
+        [256, 1, 1, 256],
+        [256, 2, 8, 16],
+        [3, 6, 14, 256],
+        [1, 20, 20, 1],
+        [1, 256, 256, 256],
+        [256, 256, 2, 1],
+        [256, 256, 256, 256],
+    ];
+    for (i, values) in kinds.into_iter().enumerate() {
+        let n = BY_BUCKETS + [0, 1, 4095, 8191][i % 4];
+        let keys: Vec<u32> = (0..n).map(by_digits(values)).collect();
+        check(&format!("{values:?}"), 1, &keys, &[UNSIGNED, SIGNED | DESCENDING, UNSIGNED]);
+    }
+}
+
+#[test]
+fn msd_pairs_sorts_few_values() {
+    for count in [2, 3, 16, 50, 256] {
+        let n = BY_BUCKETS + count;
+        let mut keys: Vec<u32> = (0..n).map(|i| random(!(random(i) % count)) as u32).collect();
+        check(&format!("{count} values"), 1, &keys, &[UNSIGNED, FLOAT, SIGNED, FLOAT | DESCENDING]);
+        keys.sort();
+        check(&format!("{count} values, sorted"), 1, &keys, &[UNSIGNED, UNSIGNED | DESCENDING]);
+        // The last digit alone is another.
+        *keys.last_mut().unwrap() ^= 0x80;
+        check(&format!("{count} values and one"), 1, &keys, &[UNSIGNED]);
+    }
+    let corners = [0.0, -0.0, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.5, -1.5];
+    let keys: Vec<u32> = (0..BY_BUCKETS + 77).map(|i| corners[random(i) as usize % 8].to_bits()).collect();
+    check("corners", 1, &keys, &[FLOAT, FLOAT | DESCENDING, SIGNED]);
+}
+
+/// Chunks of several tiles, and a last one that is not full.
+#[test]
+fn msd_pairs_counts_codes_of_many_tiles() {
+    let n = 71 * Large::TILE as u64 + 1234;
+    let keys: Vec<u32> = (0..n).map(by_digits([16, 16, 16, 16])).collect();
+    check("two bytes", 1, &keys, &[UNSIGNED]);
+    let keys: Vec<u32> = (0..n).map(by_digits([2, 3, 4, 5])).collect();
+    check("one byte", 1, &keys, &[UNSIGNED]);
+}
+
+#[test]
+fn msd_pairs_of_few_values_under_hostile_schedules() {
+    for values in [[2, 2, 2, 2], [16, 16, 16, 16], [1, 200, 200, 200]] {
+        let keys: Vec<u32> = (0..BY_BUCKETS + 5).map(by_digits(values)).collect();
+        let what = format!("{values:?}");
+        let schedules = Check { schedules: 2, ..Check::default() };
+        let checked = check_schedules(schedules, || check(&what, 1, &keys, &[UNSIGNED]));
+        assert!(checked.report.is_clean(), "{}", checked.report);
+    }
+}
+
 #[test]
 fn msd_pairs_begins_on_either_road_after_either() {
     let on: &dyn Launcher = &with_multiprocessors(1);

@@ -21,7 +21,7 @@ use crate::msd::{
     sort_cleared, spread, take_sample, tile_shared,
 };
 use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, sort_or_list, split, start_and_list};
-use crate::pass::{KeysOnly, PASS_SHARED, pass_tile};
+use crate::pass::{PASS_SHARED, pass_tile};
 use rungs_common::keys::{UNSIGNED, Word};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
 
@@ -214,7 +214,7 @@ pub fn radix_either_many_first<W: Key, M: Mapping>(
         let order = if M::MAPS { order } else { UNSIGNED };
         clear_digits::<THREADS>(COUNT_SHARED);
         count_digits::<u32, THREADS>(from.cast(), order, PASSES, counts, COUNT_SHARED, blocks);
-        Passes(passes).start::<{ THREADS / warp::WARP }>(counts, from.len(), blocks);
+        Passes(passes).start::<{ THREADS / warp::WARP }>(counts, from.len(), blocks, None);
     }
 }
 
@@ -322,7 +322,7 @@ pub fn radix_either_rest(
     // No bucket is split, so the phases of the lists are free.
     let phase = |number| Lists::new(lists, keys.len(), numbers.limits).phase(number);
     let ways = Ways { keys: [keys, scratch], values: [keys.slice(0, 0); 2] };
-    all_passes::<KeysOnly>(ways, numbers.order, passes, first, phase, states, epoch);
+    all_passes(ways, numbers.order, passes, first, phase, states, epoch);
 }
 
 /// Writes keys that differ in digit `place` alone: each value as often as it was counted. No key is read.

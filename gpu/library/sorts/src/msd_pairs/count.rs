@@ -1,8 +1,9 @@
 //! Launch 3, or the first one where the host chose the digits: how often each digit has each value.
 
 use super::{CONTROL_WORDS, TABLE_WORDS, TICKETS, by_buckets};
+use crate::codes::{CODES_WORDS, Codes};
 use crate::digits::{DIGITS, count_digits};
-use crate::from_last::{PASSES, Passes};
+use crate::from_last::{PASSES, PASSES_WORDS, Passes};
 use simt::{Global, kernel, thread, warp};
 
 pub use crate::digits::HISTOGRAM_THREADS as COUNT_THREADS;
@@ -54,6 +55,8 @@ pub fn radix_msd_pairs_count<C: Copies>(
         by_digits
     });
     if by_digits && !passes.is_empty() {
-        Passes(passes).start::<{ COUNT_THREADS / warp::WARP }>(counts, keys.len(), thread::grid_dim_x());
+        let codes = Codes(passes.slice(PASSES_WORDS, CODES_WORDS));
+        let blocks = thread::grid_dim_x();
+        Passes(passes).start::<{ COUNT_THREADS / warp::WARP }>(counts, keys.len(), blocks, Some(codes));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::buckets::{histogram_blocks, histogram_shared};
+use crate::codes::CODES_WORDS;
 use crate::digits::{BITS, DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
 use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::learned::{
@@ -157,7 +158,7 @@ pub struct Sorter {
     control: Scratch<u32>,
     /// Two tables of counts of digits, zero between sorts where the next sort counts.
     counts: Scratch<u32>,
-    /// See [`Passes`](crate::from_last::Passes); empty where the host chose the digits.
+    /// See [`Passes`](crate::from_last::Passes), and behind it [`Codes`](crate::codes::Codes); empty where the host chose the digits.
     passes: Scratch<u32>,
     /// Keys per bucket, zero before and after a sort; empty where pairs go by digits whatever they are.
     histogram: Scratch<u32>,
@@ -181,7 +182,7 @@ impl Sorter {
             states: on.zeros(plan.slots(false) * DIGITS)?,
             control: on.zeros(CONTROL_WORDS)?,
             counts: on.zeros(2 * TABLE_WORDS)?,
-            passes: on.zeros(if by_buckets { PASSES_WORDS } else { 0 })?,
+            passes: on.zeros(if by_buckets { PASSES_WORDS + CODES_WORDS } else { 0 })?,
             histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
             // Behind other zeroes, so that one fill zeroes all.
             learn: on.zeros(if plan.map_bits != 0 { COUNT_WORDS + MAP_WORDS } else { 0 })?,

@@ -1,8 +1,9 @@
 //! Launch 7: all passes by digits, for pairs whose keys do not spread.
 
 use super::{TICKETS, by_buckets};
-use crate::from_last::{Passes, REST_BLOCKS, Ways, all_passes};
-use crate::pass::{PASS_THREADS, WithValues};
+use crate::codes::{CODES_WORDS, Codes};
+use crate::from_last::{PASSES_WORDS, Passes, REST_BLOCKS, Ways, all_passes_of_pairs};
+use crate::pass::PASS_THREADS;
 use simt::{Global, grid, kernel};
 
 /// Sorts pairs by all digits from the last one, by way of `other`, memory for as many pairs; or leaves, if they have
@@ -21,6 +22,6 @@ pub fn radix_msd_pairs_rest(
         return;
     }
     let phase = |pass| (control.slice(TICKETS + 2 * pass, 1), control.slice(TICKETS + 2 * pass + 1, 1));
-    let ways = Ways::new(keys, values, other);
-    all_passes::<WithValues>(ways, order, Passes(passes), 0, phase, states, sort);
+    let (ways, codes) = (Ways::new(keys, values, other), Codes(passes.slice(PASSES_WORDS, CODES_WORDS)));
+    all_passes_of_pairs(ways, order, Passes(passes), codes, phase, states, sort);
 }
