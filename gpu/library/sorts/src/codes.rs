@@ -1,13 +1,14 @@
-//! Codes of 8 or 16 bits for keys with few values in each digit, so that pairs take one or two passes instead of four.
+//! Codes of 8 or 16 bits for keys with few values in each digit, so that pairs take one or two passes and not four.
 //!
-//! **Idea.** Two random keys differ in all four digits, but each digit has only two values. Once the digits are
-//! counted, it is known which values occur. Each digit is replaced by the rank of its value among those, and the ranks
-//! are the digits of a number with a mixed radix. The number grows with the key, and it has at most 256 values if the
-//! product of the values per digit is at most 256. A code is one such number for all digits, or one for the first
-//! digits and one for the others, a byte each: [`split`].
+//! **Idea.** Random keys of 16 values differ in all four digits, but each digit has at most 16 values. Once the digits
+//! are counted, it is known which values occur. The rank of a digit's value among those is a digit of a number with a
+//! mixed radix. The number grows with the key. It fits a byte if the product of the values per digit is at most 256.
+//! A code is one such byte for all digits, or one for the first digits and one for the others, see [`split`].
 //!
-//! **What it takes.** The first read of the keys maps them to codes by tables, and the last pass maps them back, so the
-//! passes themselves move codes as they move keys. The digits of the codes have not been counted: [`prepare`] does it.
+//! **What changes.** The first read of the keys maps them to codes, by a table for each digit. The last pass maps them
+//! back, by a table for each byte. Passes move codes as they move keys. Nobody has counted the bytes of the codes:
+//! [`prepare`] does it in a read of its own, or in the copy that comes before a single pass. On an H200, 2²⁸ pairs with
+//! two values take 3.78 ms with codes, 6.67 ms in four passes by digits; with 16 values 4.22 and 6.43 ms.
 
 use super::digits::DIGITS;
 use super::from_last::{PASSES, Ways};

@@ -122,12 +122,7 @@ fn of_warp() -> [Shared<u32>; 2] {
 
 /// The keys of this thread in a tile.
 #[simt::device]
-pub(crate) fn load_tile<W: Digits>(
-    number: u32,
-    input: Global<W>,
-    order: u32,
-    coding: impl Coding<W>,
-) -> [W; ITEMS] {
+pub(crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32, coding: impl Coding<W>) -> [W; ITEMS] {
     Tile::<W>::new(number, input.len()).load(input, order, coding)
 }
 
@@ -146,10 +141,10 @@ pub(crate) fn store_tile<W: Digits>(number: u32, output: Global<W>, words: &[W; 
 }
 
 /// Moves the keys of a tile, of which each thread has `mine`, see [`load_tile`], once the warp's counters are
-/// [cleared](clear_pass). Returns the thread's keys of the next tile, which `ahead`
-/// loads. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`: where the digit
-/// of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
-/// for again after barriers, so that they take no registers in between where they come from shared memory.
+/// [cleared](clear_pass). Returns the thread's keys of the next tile, which `ahead` loads. Tiles are begun in the order
+/// of their numbers: the block waits for those before. `start_of`: where the digit of the thread starts; threads from
+/// [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked for again after barriers, so that they take no
+/// registers in between where they come from shared memory. `coding`: of keys whose order is [`CODED`].
 #[simt::device]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
@@ -258,8 +253,8 @@ impl<W: Digits> Tile<W> {
         keys
     }
 
-    /// Writes the `sorted` keys out, in thread `t`. Returns the digits that this thread wrote, four per word: they say where values
-    /// go.
+    /// Writes the `sorted` keys out, in thread `t`. Returns the digits that this thread wrote, four per word: they say
+    /// where values go.
     #[simt::device]
     #[rustfmt::skip]
     fn store<P: Payload, C: Coding<W>>(

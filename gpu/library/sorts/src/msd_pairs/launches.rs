@@ -158,7 +158,8 @@ pub struct Sorter {
     control: Scratch<u32>,
     /// Two tables of counts of digits, zero between sorts where the next sort counts.
     counts: Scratch<u32>,
-    /// See [`Passes`](crate::from_last::Passes), and behind it [`Codes`](crate::codes::Codes); empty where the host chose the digits.
+    /// See [`Passes`](crate::from_last::Passes), and behind it [`Codes`](crate::codes::Codes); empty where the host
+    /// chose the digits.
     passes: Scratch<u32>,
     /// Keys per bucket, zero before and after a sort; empty where pairs go by digits whatever they are.
     histogram: Scratch<u32>,
