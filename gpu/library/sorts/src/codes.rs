@@ -41,7 +41,7 @@ shared!(STARTS: [u32; BYTES * DIGITS]);
 /// How many digits, from the last one on, share the low byte of a code, if digit p has `values[p]` values: all four, or
 /// those that leave the others to the high byte, or none if there is no code. Keys that differ in two digits need none.
 #[simt::device]
-fn split(values: [u32; PASSES as usize]) -> u32 {
+pub fn split(values: [u32; PASSES as usize]) -> u32 {
     let [a, b, c, d] = values;
     let differ = (a > 1) as u32 + (b > 1) as u32 + (c > 1) as u32 + (d > 1) as u32;
     let (low, high) = (a * b, c * d);
@@ -254,34 +254,5 @@ pub fn prepare(
         let (start, _) = block_scan::<{ PASS_THREADS / warp::WARP }>(count, counters.slice(0, warp::WARP));
         // The values of the low byte are as many as pairs.
         STARTS::view().set(t, if t < DIGITS { start } else { start - ways.keys(0)[0].len() });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split;
-
-    #[test]
-    fn digits_share_bytes_if_their_values_fit() {
-        let cases = [
-            ([1, 1, 1, 1], 0),
-            ([256, 1, 1, 256], 0),
-            ([2, 2, 1, 1], 0),
-            ([2, 2, 2, 2], 4),
-            ([4, 4, 4, 4], 4),
-            ([4, 4, 4, 5], 2),
-            ([1, 85, 3, 1], 0),
-            ([17, 5, 3, 1], 4),
-            ([16, 16, 16, 16], 2),
-            ([17, 16, 16, 16], 0),
-            ([3, 85, 2, 128], 2),
-            ([256, 2, 8, 16], 1),
-            ([3, 6, 14, 256], 3),
-            ([1, 256, 256, 256], 0),
-            ([256, 256, 256, 256], 0),
-        ];
-        for (values, in_low) in cases {
-            assert_eq!(split(values), in_low, "{values:?}");
-        }
     }
 }

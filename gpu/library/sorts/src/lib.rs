@@ -12,7 +12,7 @@ extern crate std;
 
 pub mod buckets;
 pub mod by_order;
-mod codes;
+pub mod codes;
 pub mod digits;
 pub mod either;
 pub mod from_last;

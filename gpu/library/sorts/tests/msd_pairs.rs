@@ -4,6 +4,7 @@
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_common::ladder::sort::Pairs;
 use rungs_common::ladder::{Device, Launcher, MAX_SHARED, Result};
+use rungs_sorts::codes::split;
 use rungs_sorts::msd_pairs::launches::{Plan, RUNG, TILES_BY_BUCKETS};
 use rungs_sorts::msd_pairs::{Block, LEAST_TOP_BITS, Large, LearnedBuckets, PIECE, Shape};
 use rungs_testing::{Buffer, for_kinds, normal, random, unit, with_multiprocessors};
@@ -66,6 +67,30 @@ fn msd_pairs_sorts_buckets_of_every_size() {
     for (what, key) in kinds {
         let keys: Vec<u32> = (0..n).map(key).collect();
         check(what, 1, &keys, &[UNSIGNED]);
+    }
+}
+
+#[test]
+fn digits_share_bytes_of_a_code_if_their_values_fit() {
+    let cases = [
+        ([1, 1, 1, 1], 0),
+        ([256, 1, 1, 256], 0),
+        ([2, 2, 1, 1], 0),
+        ([2, 2, 2, 2], 4),
+        ([4, 4, 4, 4], 4),
+        ([4, 4, 4, 5], 2),
+        ([1, 85, 3, 1], 0),
+        ([17, 5, 3, 1], 4),
+        ([16, 16, 16, 16], 2),
+        ([17, 16, 16, 16], 0),
+        ([3, 85, 2, 128], 2),
+        ([256, 2, 8, 16], 1),
+        ([3, 6, 14, 256], 3),
+        ([1, 256, 256, 256], 0),
+        ([256, 256, 256, 256], 0),
+    ];
+    for (values, in_low) in cases {
+        assert_eq!(split(values), in_low, "{values:?}");
     }
 }
 
