@@ -143,13 +143,23 @@ fn tile_of<T: Key, N: Size>(keys: Global<T>, number: u32) -> Global<T> {
     keys.slice(first, if left < 1 << N::BITS { left } else { 1 << N::BITS })
 }
 
+/// Calls `f` with the number of each register and its key's place in a whole tile, in a view that begins with the
+/// thread's first key. Each place is a constant there; places in the tile would each take registers for an address.
+#[simt::device]
+fn in_whole<T: Key, N: Size>(keys: Global<T>, t: u32, mut f: impl FnMut(Global<T>, usize, u32)) {
+    let own = keys.slice(t, (1 << N::BITS) - t);
+    unroll::<KEYS>(|r| f(own, r, (r as u32) << (N::BITS - WINDOW)));
+}
+
 /// The keys of a tile in the highest window. Lanes load neighbouring keys; a place past the end has the largest key.
 #[simt::device]
 fn fetch<T: Key + Word, N: Size>(keys: Global<T>, t: u32, encode: u32) -> Own<T> {
     let at = |r: u32| r << (N::BITS - WINDOW) | t;
     // Two copies: without a test for each key, all loads of a whole tile are issued together.
     if keys.len() == 1 << N::BITS {
-        Own::from_fn(|r| keys.get(at(r)).encode(encode))
+        let mut own = Own([T::LAST; KEYS]);
+        in_whole::<T, N>(keys, t, |keys, r, at| own.0[r] = keys.get(at).encode(encode));
+        own
     } else {
         Own::from_fn(|r| if at(r) < keys.len() { keys.get(at(r)).encode(encode) } else { T::LAST })
     }
@@ -158,10 +168,13 @@ fn fetch<T: Key + Word, N: Size>(keys: Global<T>, t: u32, encode: u32) -> Own<T>
 /// Writes the keys of a tile from the highest window.
 #[simt::device]
 fn put<T: Key + Word, N: Size>(own: &Own<T>, keys: Global<T>, t: u32, decode: u32) {
-    let whole = keys.len() == 1 << N::BITS;
+    if keys.len() == 1 << N::BITS {
+        in_whole::<T, N>(keys, t, |keys, r, at| keys.set(at, own.0[r].decode(decode)));
+        return;
+    }
     unroll::<KEYS>(|r| {
         let at = (r as u32) << (N::BITS - WINDOW) | t;
-        if whole || at < keys.len() {
+        if at < keys.len() {
             keys.set(at, own.0[r].decode(decode));
         }
     });

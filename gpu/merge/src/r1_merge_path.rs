@@ -79,8 +79,14 @@ pub fn merge_merge_path_split<K: Key>(input: Global<K>, run: u32, parts: u32, sp
     splits.set(part, low);
 }
 
+/// Fewest blocks per SM that merge. By itself ptxas may aim at more, and has no registers then for all keys that a
+/// thread loads at once.
+const fn merge_blocks<K>() -> u32 {
+    if size_of::<K>() > 4 { 4 } else { 5 }
+}
+
 /// Merges one part of a pair of runs of `run` keys. `parts`: those of a whole pair.
-#[kernel(max_threads = BLOCK, instances(
+#[kernel(max_threads = BLOCK, min_blocks = merge_blocks::<K>(), instances(
     merge_merge_path_merge: <u32>, merge_merge_path_merge_u64: <u64>,
 ))]
 #[rustfmt::skip]

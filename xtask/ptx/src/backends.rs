@@ -177,7 +177,7 @@ fn differences_of(
         Some(Why::OnBothArms | Why::NoneWaits) => true,
         Some(Why::Unrolled) => false,
         Some(Why::InARow) => in_order(arms)[0] > in_order(arms)[1],
-        Some(Why::DeadArm) => in_order(arms)[0] < in_order(arms)[1],
+        Some(Why::DeadArm | Why::TestedOnce) => in_order(arms)[0] < in_order(arms)[1],
         None => !MEETINGS.contains(&kind),
     };
     if a != b && !may_differ {

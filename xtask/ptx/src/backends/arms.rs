@@ -107,7 +107,8 @@ pub(super) fn forward(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGr
             back.insert((from, to));
         }
     });
-    let ways: Vec<_> = back.iter().flat_map(|&(end, begin)| after(&graph, &back, end, begin)).collect();
+    let ways_of = |&(end, begin): &Way| after(&graph, &back, begin).into_iter().map(move |to| (end, to));
+    let ways: Vec<_> = back.iter().flat_map(ways_of).collect();
     graph.retain_edges(|graph, edge| graph.edge_endpoints(edge).is_some_and(|ends| !back.contains(&ends)));
     for (from, to) in ways {
         graph.update_edge(from, to, ());
@@ -117,8 +118,27 @@ pub(super) fn forward(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGr
 
 type Way = (NodeIndex, NodeIndex);
 
-/// The ways from the end of a round to what comes after the loop that begins at `begin`.
-fn after(graph: &DiGraph<(), ()>, back: &HashSet<Way>, end: NodeIndex, begin: NodeIndex) -> Vec<Way> {
+/// What comes after the loop that begins at `begin`. If a round of a loop around it ends with this loop, that is what
+/// comes after the outer one.
+fn after(graph: &DiGraph<(), ()>, back: &HashSet<Way>, begin: NodeIndex) -> HashSet<NodeIndex> {
+    let (mut next, mut begins, mut seen) = (HashSet::new(), vec![begin], HashSet::new());
+    while let Some(begin) = begins.pop() {
+        let inside = if seen.insert(begin) { inside(graph, back, begin) } else { HashSet::new() };
+        for &node in &inside {
+            for to in graph.neighbors(node).filter(|to| !inside.contains(to)) {
+                if back.contains(&(node, to)) {
+                    begins.push(to);
+                } else {
+                    next.insert(to);
+                }
+            }
+        }
+    }
+    next
+}
+
+/// The pieces of the loop that begins at `begin`.
+fn inside(graph: &DiGraph<(), ()>, back: &HashSet<Way>, begin: NodeIndex) -> HashSet<NodeIndex> {
     let mut inside = HashSet::from([begin]);
     let mut rest: Vec<_> = back.iter().filter(|way| way.1 == begin).map(|way| way.0).collect();
     while let Some(node) = rest.pop() {
@@ -126,8 +146,7 @@ fn after(graph: &DiGraph<(), ()>, back: &HashSet<Way>, end: NodeIndex, begin: No
             rest.extend(graph.neighbors_directed(node, Direction::Incoming));
         }
     }
-    let leaving = inside.iter().flat_map(|&node| graph.neighbors(node)).filter(|to| !inside.contains(to));
-    leaving.map(|to| (end, to)).collect()
+    inside
 }
 
 /// The most of the places of which none can be reached from another. By Dilworth's theorem these are as many as the
@@ -182,6 +201,17 @@ mod tests {
                     bra.uni $D;\n$B:\n bar.sync 0;\n$D:\n @%p3 bra $L;\n ret;";
         assert_eq!(of(arms), 3);
     }
+
+    #[test]
+    fn an_arm_whose_loop_ends_a_round_is_no_way_to_the_others() {
+        // The inner loop, $B, goes on to the next round of the outer one, which begins at $A.
+        let nested = "$A:\n @%p1 bra $C;\n$B:\n bar.sync 0;\n @%p2 bra $A;\n bra.uni $B;\n$C:\n @%p3 bra $D;\n \
+                      bar.sync 0;\n bra.uni $A;\n$D:\n ret;";
+        assert_eq!(of(nested), 2);
+        // What comes after the outer loop comes after the inner one.
+        assert_eq!(of(&nested.replace("$D:\n", "$D:\n bar.sync 0;\n")), 2);
+    }
+
     #[test]
     fn a_loop_is_one_of_any_number_of_pieces() {
         let in_loop =

@@ -25,6 +25,10 @@ pub enum Why {
     /// The source has it on one arm more, which is by a value that all threads of a block have. No thread takes that
     /// arm: the default backend removes it, and rust-cuda does not see that it may.
     DeadArm,
+    /// Both have as many as the source, which has them on different arms: it tests a value that all threads of a block
+    /// have, and later what follows from it. rust-cuda goes straight past the second test, so that no copy comes after
+    /// another; the default backend tests again.
+    TestedOnce,
 }
 
 /// Kernels (as [`has`] reads them) and a kind; the counts by the default backend and by rust-cuda; the reason.

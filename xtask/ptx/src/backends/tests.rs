@@ -143,23 +143,40 @@ fn a_barrier_of_each_thread_for_itself_may_be_on_both_arms() {
     assert_eq!(compared("matmul_tensor_map").len(), 2);
 }
 
-/// Of two arms of a branch in a loop one compiler makes two loops. A copy is a fault there too.
+/// Where one compiler tests a value once and the other twice, what is on two arms by the first follows each other by
+/// the second. A copy is a fault there too.
 #[test]
 fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
-    let name = "product_half_hopper_nn_bf16";
-    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [2, 2]), Some(Why::InARow));
+    let name = "radix_msd_pairs_oversized";
+    assert_eq!(known::of(Llvm::Seven).why(name, "votes", [2, 2]), Some(Why::TestedOnce));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
     let row = format!("{vote}\n@%p9 bra $END;\n{vote}\n$END:");
     let arms = format!("@%p9 bra $ARM;\n{vote}\nbra.uni $END;\n$ARM:\n{vote}\n$END:");
-    assert_eq!(differences(&by(RUSTC, &arms), &by(&RUST_CUDA, &row)), [""; 0]);
-    assert_eq!(differences(&by(&RUST_CUDA, &row), &by(RUSTC, &arms)), [""; 0]);
+    assert_eq!(differences(&by(RUSTC, &row), &by(&RUST_CUDA, &arms)), [""; 0]);
+    assert_eq!(differences(&by(&RUST_CUDA, &arms), &by(RUSTC, &row)), [""; 0]);
     let (rustc, rust_cuda) = (compiler(RUSTC).unwrap(), rust_cuda::COMPILER);
-    let more = format!("{name}: votes on 1 arms of branches by {rustc}, on 2 by {rust_cuda}");
-    assert_eq!(differences(&by(RUSTC, &row), &by(&RUST_CUDA, &arms)), [more]);
-    let three = differences(&by(RUSTC, &arms), &by(&RUST_CUDA, &format!("{row}\n{vote}")));
+    let fewer = format!("{name}: votes on 2 arms of branches by {rustc}, on 1 by {rust_cuda}");
+    assert_eq!(differences(&by(RUSTC, &arms), &by(&RUST_CUDA, &row)), [fewer]);
+    let three = differences(&by(RUSTC, &row), &by(&RUST_CUDA, &format!("{arms}\n{vote}")));
     let [copied, ..] = &three[..] else { panic!("no difference") };
     assert_eq!(*copied, format!("{name}: 2 votes by {rustc}, 3 by {rust_cuda}"));
+}
+
+/// rust-cuda's LLVM 19 does that, too, the other way round.
+#[test]
+fn two_arms_may_follow_each_other_by_llvm_19() {
+    let (name, barrier) = ("radix_msd_skewed_split", "bar.sync \t0;");
+    // With the first of an arm and the second one of the recorded text they are 27.
+    let many = barrier.repeat(25);
+    let by = |text: &str, code: &str| {
+        with(text, barrier, code).replace("meets", name).replace(".target sm_80", ".target sm_100")
+    };
+    let row = format!("{barrier}\n@%p9 bra $END;\n{many}\n$END:");
+    let arms = format!("@%p9 bra $ARM;\n{barrier}\nbra.uni $END;\n$ARM:\n{many}\n$END:");
+    assert_eq!(known::of(Llvm::Nineteen).why(name, "block barriers", [27, 27]), Some(Why::InARow));
+    assert_eq!(differences(&by(RUSTC, &arms), &by(&RUST_CUDA, &row)), [""; 0]);
+    assert_eq!(differences(&by(RUSTC, &row), &by(&RUST_CUDA, &arms)).len(), 1);
 }
 
 /// Rounds of the loop in which one thread fills a ring may be other numbers, and nothing else of it.

@@ -4,7 +4,7 @@ use super::packed::Packed;
 use super::parts::Parts;
 use crate::panel::Panel;
 use simt::warpgroup::{ROW, Tile};
-use simt::{Global, Shared, grid, shared, thread, unroll};
+use simt::{Global, Shared, four, grid, shared, thread, unroll};
 
 /// Threads per block.
 pub const PACK: u32 = 256;
@@ -34,6 +34,14 @@ fn square<T: Packed>() -> Shared<T::Word> {
     SQUARE::view().cast()
 }
 
+/// Row and word of thread (`x`, `y`) in round `i`. Neighbouring threads read neighbouring elements. A function: LLVM 7
+/// would leave in memory what a closure captures.
+#[simt::device]
+fn place(i: usize, x: u32, y: u32, is_along: bool) -> (u32, u32) {
+    let other = i as u32 * APART + y;
+    if is_along { (other, x) } else { (x, other) }
+}
+
 /// Copies A and B to tiles, elements in the parts `P`; what lies outside of them becomes zero.
 #[simt::device]
 pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
@@ -52,23 +60,22 @@ pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
     let (first, number_k) = (number / steps * SIDE, number % steps);
     let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
     let mut values = [T::NOTHING; ROUNDS];
-    // Neighbouring threads read neighbouring elements. All loads come before the first store.
-    let place = move |i: usize| if step_deep == 1 { (i as u32 * APART + y, x) } else { (x, i as u32 * APART + y) };
+    // All loads come before the first store.
     unroll::<ROUNDS>(|i| {
-        let (of, word) = place(i);
+        let (of, word) = place(i, x, y, step_deep == 1);
         if first + of < along && number_k * depth + word * T::PER_WORD < deep {
             let k = number_k * depth + word * T::PER_WORD;
             values[i] = T::word(from, (first + of) * step + k * step_deep, step_deep, deep - k);
         }
     });
     unroll::<ROUNDS>(|i| {
-        let (of, word) = place(i);
+        let (of, word) = place(i, x, y, step_deep == 1);
         square::<T>().set(of * STRIDE + word, values[i]);
     });
     thread::sync_threads(); // the square is complete before any thread reads it
     // Four words of consecutive k per thread.
     let (of, across) = (thread::thread_idx_x() / (WORDS / 4), thread::thread_idx_x() % (WORDS / 4));
-    let four = [0, 1, 2, 3].map(|i| square::<T>().get(of * STRIDE + across * 4 + i));
+    let four = four(|i| square::<T>().get(of * STRIDE + across * 4 + i as u32));
     let (row, part) = (first % width + of, width * depth);
     let tile = (first / width * steps + number_k) * (P::COUNT * part);
     let large = T::large(four);

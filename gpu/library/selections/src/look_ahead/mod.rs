@@ -350,13 +350,15 @@ fn look_ahead<T: Scalar, J: Job<T, VECTORS>, const VECTORS: usize>(input: Global
         // One round is enough unless this block has fallen far behind the others.
         while end < tile.number {
             let (mut seen, mut looked) = ([(NOTHING, J::Hands::NOTHING); GROUPS], true);
+            let number = move |g: usize| end + g as u32 * WARP + warp::lane_id();
+            // What is not there counts as seen. LLVM 7 would make a loop for each group if the loop tested for the end.
+            unroll::<GROUPS>(|g| seen[g].0 = if number(g) < tile.number { NOTHING } else { tile.tag });
             while looked {
                 looked = false;
                 // All loads are issued before the next round uses their results.
                 unroll::<GROUPS>(|g| {
-                    let number = end + g as u32 * WARP + warp::lane_id();
-                    if number < tile.number && seen[g].0 != tile.tag {
-                        (seen[g], looked) = (J::Hands::look_at(states, number), true);
+                    if seen[g].0 != tile.tag {
+                        (seen[g], looked) = (J::Hands::look_at(states, number(g)), true);
                     }
                 });
             }

@@ -6,15 +6,12 @@ use super::{Known, Why};
 const ATOMICS: &str = "atomic operations";
 const BARRIERS: &str = "block barriers";
 const SHUFFLES: &str = "shuffles";
-
-/// Kernels with the widest tiles, which have narrow ones too.
-const WIDEST: &str = "product_half_hopper_nn_* product_half_hopper_nt_* product_half_hopper_tn_* \
-                      product_half_hopper_tt_* product_half_cluster_*";
+const VOTES: &str = "votes";
 
 pub(super) const KNOWN: &[Known] = &[
     // The warps vote in each round of the network.
-    Known("bubble_ring", "votes", [8, 16], Why::Unrolled),
-    Known("bubble_ring_u64", "votes", [4, 8], Why::Unrolled),
+    Known("bubble_ring", VOTES, [8, 16], Why::Unrolled),
+    Known("bubble_ring_u64", VOTES, [4, 8], Why::Unrolled),
     Known("bubble_shared_block bubble_shared_block_u64", BARRIERS, [2, 10], Why::Unrolled),
     // A thread adds up the copies of two bins.
     Known("histogram_bank_private_u8", SHUFFLES, [2, 4], Why::Unrolled),
@@ -38,11 +35,6 @@ pub(super) const KNOWN: &[Known] = &[
     Known("product_half_cluster_nt_*", COPIES, [22, 19], Why::OnBothArms),
     Known("product_half_cluster_tn_*", COPIES, [28, 25], Why::OnBothArms),
     Known("product_half_cluster_tt_*", COPIES, [25, 21], Why::OnBothArms),
-    // The loop of the warps that multiply: no wide tile follows a narrow one, so LLVM 7 has a loop for these behind the
-    // one for those.
-    Known(WIDEST, "votes", [2, 2], Why::InARow),
-    Known(WIDEST, "products by four warps", [16, 16], Why::InARow),
-    Known(WIDEST, "stores of fragments", [20, 20], Why::InARow),
     // Matrices whose rows are aligned, and others: LLVM 7 has the loop along K for both.
     Known("product_tf32", COPIES, [106, 236], Why::OnBothArms),
     Known("product_three_tf32", COPIES, [82, 180], Why::OnBothArms),
@@ -78,7 +70,7 @@ pub(super) const KNOWN: &[Known] = &[
     Known("radix_either_one_block_u64", BARRIERS, [27, 36], Why::OnBothArms),
     Known("radix_either_one_block_u64", WARP_REDUCTIONS, [12, 22], Why::OnBothArms),
     Known("radix_either_one_block_u64", SHUFFLES, [188, 264], Why::OnBothArms),
-    Known("radix_either_one_block radix_either_one_block_u64", "votes", [4, 5], Why::OnBothArms),
+    Known("radix_either_one_block radix_either_one_block_u64", VOTES, [4, 5], Why::OnBothArms),
     Known("radix_either_one_block radix_either_one_block_u64", ATOMICS, [96, 144], Why::OnBothArms),
     // The first 256 of 512 threads add up counts between two barriers; the other warps have two barriers of their own.
     Known(
@@ -101,15 +93,6 @@ pub(super) const KNOWN: &[Known] = &[
     Known("top_k_filter_pick top_k_radix_select_pick", BARRIERS, [1, 2], Why::OnBothArms),
     Known("top_k_filter_pick top_k_radix_select_pick", WARP_REDUCTIONS, [1, 2], Why::OnBothArms),
     Known("top_k_filter_pick top_k_radix_select_pick", SHUFFLES, [5, 10], Why::OnBothArms),
-    // The cases of a segment's class, of which LLVM 7 puts one behind another.
-    Known(
-        "segmented_sort_by_length_sort_pairs segmented_sort_by_length_sort_u32 segmented_sort_by_length_sort_u64",
-        BARRIERS,
-        [12, 12],
-        Why::InARow,
-    ),
-    Known("segmented_sort_by_length_sort_pairs segmented_sort_by_length_sort_u64", SHUFFLES, [320, 320], Why::InARow),
-    Known("segmented_sort_by_length_sort_u32", SHUFFLES, [336, 336], Why::InARow),
     // Runs are copied in either direction; LLVM 7 has a loop for each.
     Known(
         "merge_all_runs_few merge_all_runs_few_* merge_all_runs_many merge_all_runs_many_* merge_by_less_merge_few \
@@ -138,13 +121,13 @@ pub(super) const KNOWN: &[Known] = &[
     Known(
         "radix_msd_skewed_histogram_bytes radix_msd_skewed_histogram_bytes_mapped",
         ATOMICS,
-        [104, 120],
+        [104, 138],
         Why::Unrolled,
     ),
     Known(
         "radix_msd_skewed_histogram_bytes_u64 radix_msd_skewed_histogram_bytes_u64_mapped",
         ATOMICS,
-        [64, 80],
+        [64, 98],
         Why::Unrolled,
     ),
     Known(
@@ -165,6 +148,13 @@ pub(super) const KNOWN: &[Known] = &[
     Known("radix_msd_skewed_split_u64", ATOMICS, [50, 82], Why::Unrolled),
     Known("radix_msd_skewed_tally", ATOMICS, [183, 203], Why::Unrolled),
     Known("radix_msd_skewed_tally_u64", ATOMICS, [111, 147], Why::Unrolled),
+    // A block's least key and greatest one decide whether one round sorts a bucket, and two rounds follow if it does not.
+    Known("radix_msd_pairs_bucket_sort_learned", WARP_REDUCTIONS, [17, 17], Why::TestedOnce),
+    Known("radix_msd_pairs_bucket_sort_learned", SHUFFLES, [21, 21], Why::TestedOnce),
+    Known("radix_msd_pairs_bucket_sort_learned", VOTES, [3, 3], Why::TestedOnce),
+    Known("radix_msd_pairs_oversized", WARP_REDUCTIONS, [14, 14], Why::TestedOnce),
+    Known("radix_msd_pairs_oversized", SHUFFLES, [14, 14], Why::TestedOnce),
+    Known("radix_msd_pairs_oversized", VOTES, [2, 2], Why::TestedOnce),
     // The steps of the network.
     Known(
         "segmented_sort_by_length_short_pairs segmented_sort_by_length_short_u64",
@@ -213,14 +203,16 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
         8,
     ),
     ("bitonic_register_step_strides product_three_tf32", 16),
-    // ptxas loads ahead across its matrix products.
+    // A value that is stored once, in front of the loop, and loaded once, behind it.
+    ("radix_lsd_ballot_scatter", 8),
+    // A register is free for the lane's number where lanes add up what they append, three times.
+    ("top_k_sampled_filter_u32", 8),
+    // Nine addresses in shared memory, of which eight are loaded in each step along K. LLVM 7 keeps one for each
+    // fragment, where the default backend has some of them as a sum with a constant.
     ("product_fp64", 40),
+    // Sizes and places of the piece, which live through the sort inside of it. The kernels declare 96 bytes.
+    ("merge_by_low_half_sort_large merge_by_low_half_stable_sort_large", 112),
     ("radix_msd_buckets_bucket_sort", 24),
-    (
-        "bitonic_backwards_merge bitonic_backwards_merge_small bitonic_strides_merge bitonic_strides_merge_small \
-         bitonic_transpose_merge bitonic_transpose_merge_small",
-        40,
-    ),
     (
         "radix_msd_skewed_partition radix_msd_skewed_partition_mapped radix_msd_skewed_partition_wide \
          radix_msd_skewed_partition_wide_mapped radix_msd_skewed_bucket_sort radix_msd_skewed_bucket_sort_mapped",
@@ -228,9 +220,6 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
     ),
     ("radix_either_many_first", 8),
     ("radix_either_many_second radix_either_many_second_mapped", 32),
-    // What a closure captures, which LLVM 7 does not split into registers. Of the 12 bytes ptxas makes registers.
-    ("product_packed_pack product_packed_pack_bf16 product_packed_pack_f16", 12),
-    ("product_mixed_pack product_three_tf32_group_pack", 32),
     ("product_fp32_hopper", 184),
     ("top_k_sampled_select_u32", 8),
     ("radix_msd_pairs_rest", 40),
