@@ -95,10 +95,6 @@ pub fn radix_lsd_blocks_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
     unroll::<{ ITEMS as usize }>(|i| {
         if first + (i as u32) < input.len() {
             keys[i] = input.get(first + i as u32);
-        }
-    });
-    unroll::<{ ITEMS as usize }>(|i| {
-        if first + (i as u32) < input.len() {
             // No other thread uses this thread's column.
             let counter = keys[i].digit(shift, BITS) * BLOCK + t;
             ranks[i] = counters.get(counter);
