@@ -13,18 +13,16 @@
 //! next tile taken ahead, 7.7 ms without).
 
 use super::codes::{ByTables, Codes, prepare};
-use super::digits::{BITS, DIGITS, passes};
+use super::digits::{BITS, DIGITS};
 use super::msd::spread;
 use super::pass::{Ahead, CODED, Coding, KeysOnly, NoCodes, Nothing, WithValues};
-use super::pass::{Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile};
+use super::pass::{Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded};
 use super::steps::{block_scan, uniform};
 use super::wait::wait_for_items;
+pub use super::ways::{PASSES, Ways};
 use rungs_common::keys::UNSIGNED;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};
-
-/// Most passes over keys of 32 bits.
-pub const PASSES: u32 = passes(4);
 
 /// Blocks per SM of a launch that does all passes, and for how many the compiler makes room.
 pub const REST_BLOCKS: u32 = 2;
@@ -129,48 +127,6 @@ impl Passes {
 fn passes_by(differ: u32) -> u32 {
     let same = !differ & ((1 << PASSES) - 1);
     if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) }
-}
-
-/// What passes move between: the keys, and memory for as many; the same of values, if there are any.
-#[derive(Clone, Copy)]
-pub struct Ways {
-    /// Keys are in the first of these before the first pass, and behind the last one.
-    pub keys: [Global<u32>; 2],
-    /// As for keys.
-    pub values: [Global<u32>; 2],
-}
-
-impl Ways {
-    /// Between `keys` with their `values` and `other`, memory for as many pairs.
-    #[simt::device]
-    pub fn new(keys: Global<u32>, values: Global<u32>, other: Global<u64>) -> Self {
-        let (n, other) = (keys.len(), other.cast::<u32>());
-        Self { keys: [keys, other.slice(0, n)], values: [values, other.slice(n, n)] }
-    }
-
-    /// From where to where pass `number` moves what is in two arrays.
-    #[simt::device]
-    fn of([one, other]: [Global<u32>; 2], number: u32) -> [Global<u32>; 2] {
-        if number.is_multiple_of(2) { [one, other] } else { [other, one] }
-    }
-
-    /// From where to where pass `number` moves keys.
-    #[simt::device]
-    pub fn keys(&self, number: u32) -> [Global<u32>; 2] {
-        Self::of(self.keys, number)
-    }
-
-    /// From where to where pass `number` moves values.
-    #[simt::device]
-    pub fn values(&self, number: u32) -> [Global<u32>; 2] {
-        Self::of(self.values, number)
-    }
-
-    /// How many tiles a pass has.
-    #[simt::device]
-    pub fn tiles(&self) -> u32 {
-        self.keys[0].len().div_ceil(pass_tile::<u32>())
-    }
 }
 
 /// The digit of pass `number`, if there are passes by `left` from this one on. `order`: of the keys. `epoch`: of the

@@ -28,6 +28,7 @@ pub mod pieces;
 pub mod stable;
 mod steps;
 mod wait;
+pub mod ways;
 
 pub use kernels::MAX_SPILLS;
 // For the macros, which name it from the crate of an order.
