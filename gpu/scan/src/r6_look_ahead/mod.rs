@@ -66,8 +66,7 @@ pub const fn tile<T>() -> u32 {
 shared!(FULL: [u64; STAGES]);
 shared!(READY: [u64; STAGES]);
 shared!(DONE: [u64; STAGES]);
-// The word drawn for each stage: the launch's number in the upper half, the tile's in the lower. A tile number past the
-// last tile ends the work.
+// The word drawn for each stage: the launch's number above the tile's. A tile past the last one ends the work.
 shared!(DRAWN: [u64; STAGES]);
 // For each stage the sum of the elements before each thread's own in the tile; room for elements of 8 bytes.
 shared!(OFFSETS: [u64; STAGES * SQUAD]);
@@ -94,8 +93,7 @@ pub fn scan_by<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, w
     let (control, states) = (workspace.slice(0, 1), workspace.slice(STATES, workspace.len() - STATES));
     let mut drawn = 0;
     if t == COPIER {
-        // The atomic is in flight while the barriers are made.
-        drawn = control.fetch_add(0, 1, Relaxed, Device);
+        drawn = control.fetch_add(0, 1, Relaxed, Device); // in flight while the barriers are made
         for stage in 0..STAGES {
             Mbarrier::at(FULL::view(), stage).init(1); // the copier, and the bytes that it announces
             Mbarrier::at(READY::view(), stage).init(SQUAD + 1); // the threads that add, and the look-ahead

@@ -148,7 +148,7 @@ pub(super) const KNOWN: &[Known] = &[
     Known("radix_msd_skewed_split_u64", ATOMICS, [50, 82], Why::Unrolled),
     Known("radix_msd_skewed_tally", ATOMICS, [183, 203], Why::Unrolled),
     Known("radix_msd_skewed_tally_u64", ATOMICS, [111, 147], Why::Unrolled),
-    // A block's least key and greatest one decide whether one round sorts a bucket, and two rounds follow if it does not.
+    // A block's least key and greatest one decide whether one round sorts a bucket; if not, two rounds follow.
     Known("radix_msd_pairs_bucket_sort_learned", WARP_REDUCTIONS, [17, 17], Why::TestedOnce),
     Known("radix_msd_pairs_bucket_sort_learned", SHUFFLES, [21, 21], Why::TestedOnce),
     Known("radix_msd_pairs_bucket_sort_learned", VOTES, [3, 3], Why::TestedOnce),
