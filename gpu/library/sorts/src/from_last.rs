@@ -19,7 +19,7 @@ use super::pass::{Ahead, CODED, Coding, KeysOnly, NoCodes, Nothing, WithValues};
 use super::pass::{Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded};
 use super::steps::{block_scan, uniform};
 use super::wait::wait_for_items;
-pub use super::ways::{PASSES, Ways};
+use super::ways::{PASSES, Ways};
 use rungs_common::keys::UNSIGNED;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};

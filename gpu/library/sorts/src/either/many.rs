@@ -13,7 +13,7 @@ use super::THREADS;
 use super::choice::{Choice, Worth, found_in, found_in_sample};
 use crate::buckets::{partition_blocks, partition_cleared};
 use crate::digits::{BITS, DIGITS, clear_counters as clear_digits, count_cleared as count_digits};
-use crate::from_last::{PASSES, Passes, REST_BLOCKS, Ways, all_passes};
+use crate::from_last::{Passes, REST_BLOCKS, all_passes};
 use crate::learned::{COUNT_WORDS, Map, MapDigit, TABLE_SHARED, learn_together};
 use crate::msd::{
     COUNT_THREADS, Key, Mapped, Mapping, Plain, SAMPLE, SORT_THREADS, STARTS_THREADS, Tables, Tile, TopBits, TopDigit,
@@ -22,6 +22,7 @@ use crate::msd::{
 };
 use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, sort_or_list, split, start_and_list};
 use crate::pass::{PASS_SHARED, pass_tile};
+use crate::ways::{PASSES, Ways};
 use rungs_common::keys::{UNSIGNED, Word};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
 

@@ -6,13 +6,14 @@ use super::*;
 use crate::buckets::launches::{self as buckets, Memory, launch};
 use crate::buckets::{PARTITION_THREADS, histogram_blocks, partition_tile, starts_blocks};
 use crate::digits::LAST_EPOCH;
-use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
+use crate::from_last::{PASSES_WORDS, REST_BLOCKS};
 use crate::learned::{COUNT_WORDS, MAP_WORDS, learn_parts};
 use crate::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, WIDE, bucket_sort_shared};
 use crate::msd_skewed::launches::{self as msd_skewed, CONTROL_WORDS, list_words};
 use crate::msd_skewed::{
     Arrays, GROUPS_THREADS, Limits, Numbers, groups_blocks, groups_shared, radix_msd_skewed_groups, tally_bits,
 };
+use crate::ways::PASSES;
 use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::*;
 

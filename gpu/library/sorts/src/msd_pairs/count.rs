@@ -3,7 +3,8 @@
 use super::{CONTROL_WORDS, TABLE_WORDS, TICKETS, by_buckets};
 use crate::codes::{CODES_WORDS, Codes};
 use crate::digits::{DIGITS, count_digits};
-use crate::from_last::{PASSES, PASSES_WORDS, Passes};
+use crate::from_last::{PASSES_WORDS, Passes};
+use crate::ways::PASSES;
 use simt::{Global, kernel, thread, warp};
 
 pub use crate::digits::HISTOGRAM_THREADS as COUNT_THREADS;

@@ -4,13 +4,14 @@ use super::*;
 use crate::buckets::{histogram_blocks, histogram_shared};
 use crate::codes::CODES_WORDS;
 use crate::digits::{BITS, DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
-use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
+use crate::from_last::{PASSES_WORDS, REST_BLOCKS};
 use crate::learned::{
     ABOUT, COUNT_WORDS, LEARN_THREADS, MAP_WORDS, NUMBER_BITS, learn_blocks, learned_histogram_shared,
     radix_learned_map,
 };
 use crate::msd::{Mapped, Plain, SAMPLE, is_float};
 use crate::pass::{PASS_SHARED, PASS_THREADS, pass_tile};
+use crate::ways::PASSES;
 use rungs_common::keys::{self, UNSIGNED};
 use rungs_common::ladder::sort::{Pairs as KeysWithValues, Sort};
 use rungs_common::ladder::*;

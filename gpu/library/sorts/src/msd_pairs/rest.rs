@@ -2,8 +2,9 @@
 
 use super::{TICKETS, by_buckets};
 use crate::codes::{CODES_WORDS, Codes};
-use crate::from_last::{PASSES_WORDS, Passes, REST_BLOCKS, Ways, all_passes_of_pairs};
+use crate::from_last::{PASSES_WORDS, Passes, REST_BLOCKS, all_passes_of_pairs};
 use crate::pass::PASS_THREADS;
+use crate::ways::Ways;
 use simt::{Global, grid, kernel};
 
 /// Sorts pairs by all digits from the last one, by way of `other`, memory for as many pairs; or leaves, if they have
