@@ -326,7 +326,7 @@ fn exchange<K: Key, const N: usize>(keys: &mut [K; N], i: usize, j: usize) {
 
 /// Whether Batcher's network compares places `i` and `i + distance` in the step of that distance, where runs of `run`
 /// keys are merged.
-const fn compares(i: usize, distance: usize, run: usize) -> bool {
+pub const fn compares(i: usize, distance: usize, run: usize) -> bool {
     let first = distance % run;
     i >= first && ((i - first) / distance).is_multiple_of(2) && i / (2 * run) == (i + distance) / (2 * run)
 }
@@ -346,7 +346,7 @@ fn step<const RUN: usize, const DISTANCE: usize, K: Key, const N: usize>(keys: &
 /// Sorts by Batcher's odd-even merge network, which has fewest exchanges: 85 for 17 keys. All indices are constants, so
 /// that the keys stay in registers.
 #[simt::device]
-fn sort_by_batcher<K: Key, const N: usize>(keys: &mut [K; N]) {
+pub fn sort_by_batcher<K: Key, const N: usize>(keys: &mut [K; N]) {
     const { assert!(N <= 32) };
     macro_rules! steps {
         ($($run:literal: $($distance:literal)*;)*) => {$($(
@@ -358,7 +358,7 @@ fn sort_by_batcher<K: Key, const N: usize>(keys: &mut [K; N]) {
 
 /// Sorts the first `count` keys by exchanges of neighbours: 144 for 17 keys.
 #[simt::device]
-fn sort_by_neighbours<K: Key, const N: usize>(keys: &mut [K; N], count: u32) {
+pub fn sort_by_neighbours<K: Key, const N: usize>(keys: &mut [K; N], count: u32) {
     // Not unrolled as a whole: the code would not fit the instruction cache.
     let mut round = 0;
     while round < N as u32 {
@@ -372,41 +372,5 @@ fn sort_by_neighbours<K: Key, const N: usize>(keys: &mut [K; N], count: u32) {
             });
         });
         round += 2;
-    }
-}
-
-#[cfg(all(test, not(target_os = "cuda")))]
-mod tests {
-    use super::*;
-
-    /// The numbers of exchanges in the docs above are those of the algorithms, and both sort.
-    #[test]
-    fn a_thread_sorts_its_keys() {
-        let exchanges =
-            |run: usize, distance: usize| (0..17 - distance).filter(|&i| compares(i, distance, run)).count();
-        let steps = [
-            (1, 1),
-            (2, 2),
-            (2, 1),
-            (4, 4),
-            (4, 2),
-            (4, 1),
-            (8, 8),
-            (8, 4),
-            (8, 2),
-            (8, 1),
-            (16, 16),
-            (16, 8),
-            (16, 4),
-            (16, 2),
-            (16, 1),
-        ];
-        assert_eq!(steps.iter().map(|&(run, distance)| exchanges(run, distance)).sum::<usize>(), 85);
-        let keys: [u32; 17] = core::array::from_fn(|i| (i as u32).wrapping_mul(2_654_435_761) % 97);
-        let (mut sorted, mut a, mut b) = (keys, keys, keys);
-        sorted.sort_unstable();
-        sort_by_batcher(&mut a);
-        sort_by_neighbours(&mut b, 17);
-        assert_eq!((a, b), (sorted, sorted));
     }
 }

@@ -6,6 +6,7 @@ use rungs_merge::r1_merge_path as r1;
 use rungs_merge::r2_multi_way as r2;
 use rungs_merge::r3_all_runs as r3;
 use rungs_merge::r4_sample as r4;
+use rungs_merge::{compares, sort_by_batcher, sort_by_neighbours};
 use rungs_testing::{Buffer, Random, Sorting, inputs, launch, narrow, random, view};
 use simt::Geometry;
 use simt::sim::{Check, check as check_schedules};
@@ -145,4 +146,21 @@ fn schedules_show_no_mistake_in_a_sample_sort() {
     let one = Check { seed: 3, schedules: 1, ..Check::default() };
     let checked = check_schedules(one, || Sorting::by(&r4::launches::RUNG).check("few low halves", &keys));
     assert!(checked.report.is_clean(), "{:?}", checked.report.kinds());
+}
+
+/// The numbers of exchanges in the docs of the sorts are those of the algorithms, and both sort.
+#[test]
+fn a_thread_sorts_its_keys() {
+    let exchanges = |run: usize, distance: usize| (0..17 - distance).filter(|&i| compares(i, distance, run)).count();
+    let steps = [1, 2, 4, 8, 16].into_iter().flat_map(|run| {
+        let distances = [16, 8, 4, 2, 1].into_iter().filter(move |&distance| distance <= run);
+        distances.map(move |distance| (run, distance))
+    });
+    assert_eq!(steps.map(|(run, distance)| exchanges(run, distance)).sum::<usize>(), 85);
+    let keys: [u32; 17] = std::array::from_fn(|i| (i as u32).wrapping_mul(2_654_435_761) % 97);
+    let (mut sorted, mut a, mut b) = (keys, keys, keys);
+    sorted.sort_unstable();
+    sort_by_batcher(&mut a);
+    sort_by_neighbours(&mut b, 17);
+    assert_eq!((a, b), (sorted, sorted));
 }

@@ -6,12 +6,13 @@ use rungs_common::ladder::{Entry, Launcher, Launches, Result};
 use rungs_common::order::{Greater, Less, LowHalfDown, Order};
 use rungs_sorts::by_order::merge_by_less_u64::Kernels as WideLess;
 use rungs_sorts::by_order::merge_by_low_half::Kernels as LowHalf;
-use rungs_sorts::by_order::{all_runs, multi_way, sample};
+use rungs_sorts::by_order::{all_runs, multi_way, network, sample};
 use rungs_sorts::digits::LAST_EPOCH;
 use rungs_sorts::stable;
 use rungs_testing::{Buffer, Random, Sorting, inputs, narrow, random};
 use simt::sim::{Check, Gpu, check as check_schedules};
 use simt::{Global, Scalar};
+use std::cell::Cell;
 use std::fmt::Debug;
 
 /// Every input of every size up to a tile and over, of both widths.
@@ -336,4 +337,35 @@ fn schedules_show_no_mistake_in_a_merge_of_all_runs() {
         let checked = check_schedules(Check { schedules: 3, ..Check::default() }, || sort_all(&keys));
         assert!(checked.report.is_clean(), "{:?}", checked.report.kinds());
     }
+}
+
+/// The smallest first; counts how often it was asked.
+#[derive(Clone, Copy)]
+struct Counting<'a>(&'a Cell<u32>);
+
+impl Order<u32> for Counting<'_> {
+    fn before(&self, a: u32, b: u32) -> bool {
+        self.0.set(self.0.get() + 1);
+        a < b
+    }
+}
+
+/// The exchanges of both sorts of a thread's `N` keys, which they sort.
+fn exchanges<const N: usize>() -> [u32; 2] {
+    let keys: [u32; N] = std::array::from_fn(|i| (i as u32).wrapping_mul(2_654_435_761) % 97);
+    let (mut sorted, mut a, mut b) = (keys, keys, keys);
+    sorted.sort_unstable();
+    let [fewest, stable] = [Cell::new(0), Cell::new(0)];
+    network::sort(&mut a, Counting(&fewest));
+    network::sort_stable(&mut b, N as u32, Counting(&stable));
+    assert_eq!((a, b), (sorted, sorted));
+    [fewest.get(), stable.get()]
+}
+
+/// The numbers that the head of `stable` gives, and a known one.
+#[test]
+fn networks_have_so_many_exchanges() {
+    assert_eq!(exchanges::<17>(), [85, 144]);
+    assert_eq!(exchanges::<23>(), [127, 264]);
+    assert_eq!(exchanges::<32>()[0], 191);
 }

@@ -23,7 +23,7 @@ pub(crate) mod distribute;
 pub mod host;
 mod levels;
 pub mod multi_way;
-mod network;
+pub mod network;
 pub mod passes;
 pub mod sample;
 mod split;

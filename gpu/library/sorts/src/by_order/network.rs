@@ -32,7 +32,7 @@ fn step<const RUN: usize, const DISTANCE: usize, K: Copy, C: Order<K>, const N: 
 
 /// Sorts by Batcher's odd-even merge network, whose exchanges are fewest; equivalent keys may change their order.
 #[simt::device]
-pub(crate) fn sort<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], order: C) {
+pub fn sort<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], order: C) {
     const { assert!(N <= 32) };
     // Each step is a call that must be inlined. As closures in closures LLVM left them calls for an order with a long
     // `before`, and the keys went to memory.
@@ -47,7 +47,7 @@ pub(crate) fn sort<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], orde
 /// Sorts the first `count` keys by exchanges of neighbours, after which equivalent keys have the order that they had
 /// before.
 #[simt::device]
-pub(crate) fn sort_stable<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], count: u32, order: C) {
+pub fn sort_stable<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], count: u32, order: C) {
     // Not unrolled as a whole: the code would not fit the instruction cache.
     let mut round = 0;
     while round < N as u32 {
@@ -61,45 +61,5 @@ pub(crate) fn sort_stable<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N
             });
         });
         round += 2;
-    }
-}
-
-#[cfg(all(test, not(target_os = "cuda")))]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-    use std::vec::Vec;
-
-    /// The smallest first; counts how often it was asked.
-    #[derive(Clone, Copy)]
-    struct Counting<'a>(&'a Cell<u32>);
-
-    impl Order<u32> for Counting<'_> {
-        fn before(&self, a: u32, b: u32) -> bool {
-            self.0.set(self.0.get() + 1);
-            a < b
-        }
-    }
-
-    /// The exchanges of both sorts of `N` keys, which they sort.
-    fn exchanges<const N: usize>() -> [u32; 2] {
-        let keys: Vec<u32> = (0..N as u32).map(|i| i.wrapping_mul(2_654_435_761) % 97).collect();
-        let keys: [u32; N] = keys.try_into().unwrap();
-        let mut sorted = keys;
-        sorted.sort_unstable();
-        let [network, neighbours] = [Cell::new(0), Cell::new(0)];
-        let (mut a, mut b) = (keys, keys);
-        sort(&mut a, Counting(&network));
-        sort_stable(&mut b, N as u32, Counting(&neighbours));
-        assert_eq!((a, b), (sorted, sorted));
-        [network.get(), neighbours.get()]
-    }
-
-    /// The numbers that the head of `stable` gives, and a known one.
-    #[test]
-    fn networks_have_so_many_exchanges() {
-        assert_eq!(exchanges::<17>(), [85, 144]);
-        assert_eq!(exchanges::<23>(), [127, 264]);
-        assert_eq!(exchanges::<32>()[0], 191);
     }
 }
