@@ -19,6 +19,9 @@ const LEAST_VERSION: (u32, u32) = (7, 4);
 /// The version of PTX that knows the architecture 8.9.
 const ADA_VERSION: (u32, u32) = (7, 8);
 
+/// How libnvvm's hint begins that names the bytes which are used of the next load.
+const USED_BYTES: &str = ".pragma \"used_bytes_mask";
+
 /// The version of PTX that has the bulk copies of Hopper.
 const HOPPER_VERSION: (u32, u32) = (8, 0);
 
@@ -107,17 +110,24 @@ fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
 }
 
 /// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
-/// instructions used, and with the compiler's name. rust-cuda's loses the barriers that guard an instruction from LLVM,
-/// and names arrays in shared memory.
+/// instructions used, and with the compiler's name. rust-cuda's loses the barriers that guard an instruction from LLVM
+/// and libnvvm's hints, and names arrays in shared memory.
 ///
 /// # Errors
 /// If the text has no `.version` line, a comment with launch bounds is malformed, its kernel is not in the text, or the
 /// address of a parameter is asked for that is no tensor map.
 pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     let text = frames::without_unused(text);
-    let text = if compiler == RUST_CUDA { shared::by_name(&guards::without(&text)) } else { text };
+    let text = if compiler == RUST_CUDA { shared::by_name(&guards::without(&without_hints(&text))) } else { text };
     let text = set_version(&align_maps(&add_bounds(&text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
+}
+
+/// The text without libnvvm's hints which bytes of a load are used: they need PTX 8.3, and [`set_version`] writes an
+/// older version.
+fn without_hints(text: &str) -> String {
+    let hints = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with(USED_BYTES));
+    without_these(text, &hints.map(|(i, _)| i).collect())
 }
 
 /// The text without the lines of these numbers, from 0.

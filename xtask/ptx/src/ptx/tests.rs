@@ -239,6 +239,18 @@ fn joined_texts_have_one_head_and_all_kernels() {
 }
 
 #[test]
+fn libnvvm_s_hints_of_used_bytes_are_left_out() {
+    let hint = "\t.pragma \"used_bytes_mask 4095\";\n";
+    let with_hint = TWO_KERNELS.replace("\tret;\n", &format!("{hint}\tret;\n"));
+    let [plain, hinted] = [TWO_KERNELS, &with_hint].map(|text| finish(text, &arch("sm_80"), RUST_CUDA).unwrap());
+    assert!(with_hint.contains(hint));
+    assert_eq!(hinted, plain);
+    // Another pragma is of use.
+    let unroll = TWO_KERNELS.replace("\tret;\n", "\t.pragma \"nounroll\";\n\tret;\n");
+    assert!(finish(&unroll, &arch("sm_80"), RUST_CUDA).unwrap().contains("nounroll"));
+}
+
+#[test]
 fn texts_that_do_not_go_together_are_not_joined() {
     let a = one_kernel("a", "TILE_1");
     for (other, why) in [
