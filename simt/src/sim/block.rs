@@ -444,10 +444,10 @@ impl Block {
         self.watch.note(self.current(), space, address, bytes, value);
     }
 
-    /// The running thread waits until another releases it.
-    pub(super) fn wait(&self, state: State, place: &'static Location<'static>) {
-        self.threads.wait_at(place);
-        self.threads.suspend(state);
+    /// What the running thread got at its warp's last meeting.
+    pub(super) fn result(&self) -> u32 {
+        let thread = self.current();
+        self.warp(thread).results[thread % 32].get()
     }
 
     /// Lets the lanes of `mask` in the running thread's warp go on.

@@ -38,7 +38,9 @@ pub(super) fn sync() {
     here().count(Instruction::Barrier, 0, 0);
     // Nothing that would have to be dropped is held while the thread waits.
     let last = arrive(place);
-    here().wait(if last { State::Ready } else { State::AtCluster }, place);
+    let threads = &here().threads;
+    threads.wait_at(place);
+    threads.suspend(if last { State::Ready } else { State::AtCluster });
 }
 
 /// Counts the running thread at the barrier of its cluster, and lets all go on if it is the last; returns whether it

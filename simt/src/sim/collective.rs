@@ -1,9 +1,10 @@
 //! Collective operations of lanes: each lane leaves its value with the warp and waits until all lanes of its mask have
 //! arrived; the last lane computes all results.
 
-use super::block::here;
+use super::block::{Block, here};
 use super::finding::Kind;
 use super::mma::{Fragments, Held};
+use super::mutant::{self, Change};
 use super::stats::Instruction;
 use super::threads::State;
 use super::warp::{Deposit, Deposits, Warp};
@@ -13,22 +14,56 @@ use std::panic::Location;
 /// Computes the result of lane `lane` from the deposits of all lanes of `mask`.
 type Combine = fn(lane: u32, mask: u32, deposits: &Deposits) -> u32;
 
-/// Waits for the lanes of `mask`. Of the warp's operations this one alone orders memory: the others exchange registers.
+/// What is left to do for a lane that has arrived at a meeting.
+#[must_use = "a lane that goes on at once is ahead of the others"]
+pub(super) struct Arrival {
+    block: &'static Block,
+    /// Whether it is not the last.
+    waits: bool,
+}
+
+impl Arrival {
+    /// Waits for the other lanes.
+    ///
+    /// Inlined into the kernel, as [`Block::sync`] is, and as are all functions between the two: a function that
+    /// returns behind the switch of stacks costs a wrong prediction.
+    #[inline(always)]
+    pub(super) fn wait(self) {
+        if self.waits {
+            self.block.threads.suspend(State::InWarp);
+        }
+    }
+
+    /// The same; what the last lane has found for this one.
+    #[inline(always)]
+    pub(super) fn result(self) -> u32 {
+        let block = self.block;
+        self.wait();
+        block.result()
+    }
+}
+
+/// The barrier of the lanes of `mask`. Of the warp's operations this one alone orders memory: the others exchange
+/// registers.
+#[inline(never)]
 #[track_caller]
-pub(super) fn barrier(mask: u32) {
-    meet(mask, Deposit::default(), |_, _| {}, true);
+pub(super) fn barrier(mask: u32) -> Arrival {
+    if mutant::is(Change::WarpBarrier) {
+        return Arrival { block: here(), waits: false };
+    }
+    arrive(mutant::masked(mask), Deposit::default(), |_, _| {}, true)
 }
 
 /// A meeting of all lanes, each of which has left its fragments with the warp; the last computes all products.
 #[track_caller]
 pub(super) fn multiply(compute: impl FnOnce(&Fragments)) {
-    meet(u32::MAX, Deposit::default(), |warp, _| compute(warp.fragments()), false);
+    arrive(u32::MAX, Deposit::default(), |warp, _| compute(warp.fragments()), false).wait();
 }
 
 /// A meeting of all lanes.
 #[track_caller]
 pub(super) fn together() {
-    meet(u32::MAX, Deposit::default(), |_, _| {}, false);
+    arrive(u32::MAX, Deposit::default(), |_, _| {}, false).wait();
 }
 
 /// Calls `f` with the fragments of the running thread's warp, and its lane.
@@ -62,34 +97,29 @@ pub(super) fn hold(fragments: Held, compute: impl FnOnce(&Fragments)) {
     multiply(compute);
 }
 
-/// Contributes `value` to the meeting of the lanes of `mask` and returns the caller's result, by `combine`.
+/// Contributes `value` to the meeting of the lanes of `mask`, each of which gets a result by `combine`.
 #[track_caller]
-fn exchange(mask: u32, value: u32, argument: u32, combine: Combine) -> u32 {
-    meet_for_result(mask, Deposit { value, argument }, |warp, deposits| {
+fn exchange(mask: u32, value: u32, argument: u32, combine: Combine) -> Arrival {
+    let finish = |warp: &Warp, deposits: &Deposits| {
         lanes(mask).for_each(|lane| warp.results[lane].set(combine(lane as u32, mask, deposits)));
-    })
+    };
+    arrive(mask, Deposit { value, argument }, finish, false)
 }
 
 /// The same, where all lanes get one result.
 #[track_caller]
-fn agree(mask: u32, value: u32, combine: impl FnOnce(&Deposits) -> u32) -> u32 {
-    meet_for_result(mask, Deposit { value, argument: 0 }, |warp, deposits| {
+fn agree(mask: u32, value: u32, combine: impl FnOnce(&Deposits) -> u32) -> Arrival {
+    let finish = |warp: &Warp, deposits: &Deposits| {
         let result = combine(deposits);
         lanes(mask).for_each(|lane| warp.results[lane].set(result));
-    })
+    };
+    arrive(mask, Deposit { value, argument: 0 }, finish, false)
 }
 
-/// Waits for the lanes of `mask` and returns what `finish` has set as the caller's result.
+/// The running thread arrives where the lanes of `mask` meet. The last to arrive calls `finish` with all deposits
+/// before any lane goes on.
 #[track_caller]
-fn meet_for_result(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &Deposits)) -> u32 {
-    meet(mask, deposit, finish, false);
-    let (block, thread) = (here(), here().current());
-    block.warp(thread).results[thread % 32].get()
-}
-
-/// Waits for the lanes of `mask`. The last to arrive calls `finish` with all deposits before any lane goes on.
-#[track_caller]
-fn meet(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &Deposits), orders: bool) {
+fn arrive(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &Deposits), orders: bool) -> Arrival {
     let (block, location) = (here(), Location::caller());
     let thread = block.current();
     let (warp, lane) = (block.warp(thread), thread as u32 % 32);
@@ -98,17 +128,19 @@ fn meet(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &Deposits), orde
         panic!("lane {lane} calls with the mask {mask:#010x}, which does not name it");
     }
     block.count(Instruction::Warp, 0, mask.into());
-    match warp.arrive(lane, mask, deposit, location) {
-        None => block.wait(State::InWarp, location),
+    let deposits = warp.arrive(lane, mask, deposit, location);
+    match &deposits {
+        None => block.threads.wait_at(location),
         Some(deposits) => {
             block.count_meeting(mask);
-            finish(warp, &deposits);
+            finish(warp, deposits);
             if orders {
                 block.judge(|session, state, thread| session.warp_barrier(state, thread, mask));
             }
             block.release_warp(mask);
         }
     }
+    Arrival { block, waits: deposits.is_none() }
 }
 
 /// Notes that the running thread's warp makes a call of its warpgroup.
@@ -120,30 +152,35 @@ pub(super) fn group_calls() {
     }
 }
 
+#[inline(never)]
 #[track_caller]
-pub(super) fn ballot(mask: u32, predicate: bool) -> u32 {
+pub(super) fn ballot(mask: u32, predicate: bool) -> Arrival {
+    let mask = mutant::masked(mask);
     agree(mask, predicate.into(), |deposits| {
         lanes(mask).filter(|&lane| deposits[lane].value != 0).fold(0, |bits, lane| bits | 1 << lane)
     })
 }
 
+#[inline(never)]
 #[track_caller]
-pub(super) fn match_any(mask: u32, value: u32) -> u32 {
+pub(super) fn match_any(mask: u32, value: u32) -> Arrival {
+    let mask = mutant::masked(mask);
     exchange(mask, value, 0, |lane, mask, deposits| {
         let value = deposits[lane as usize].value;
         lanes(mask).filter(|&other| deposits[other].value == value).fold(0, |bits, lane| bits | 1 << lane)
     })
 }
 
+#[inline(never)]
 #[track_caller]
-pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
+pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> Arrival {
     /// The value of lane `source`, or the lane's own where that is outside the warp. A lane outside the mask gives an
     /// unspecified value on the GPU; here it is refused.
     fn read(lane: u32, source: Option<u32>, mask: u32, deposits: &Deposits) -> u32 {
         let source = source.filter(|&s| s < 32).unwrap_or(lane);
         if mask >> source & 1 == 1 { deposits[source as usize].value } else { UNSPECIFIED }
     }
-    let (lane, place) = (here().current() as u32 % 32, Location::caller());
+    let (mask, lane, place) = (mutant::masked(mask), here().current() as u32 % 32, Location::caller());
     let source = match kind {
         Shuffle::Up => lane.checked_sub(argument),
         Shuffle::Down => lane.checked_add(argument),
@@ -169,14 +206,17 @@ pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u3
 /// The value that lane `source` contributes, of all lanes of the warp.
 #[track_caller]
 pub(super) fn from_lane(value: u32, source: u32) -> u32 {
-    exchange(u32::MAX, value, source, |lane, _, deposits| deposits[deposits[lane as usize].argument as usize].value)
+    let of_source: Combine = |lane, _, deposits| deposits[deposits[lane as usize].argument as usize].value;
+    exchange(u32::MAX, value, source, of_source).result()
 }
 
 /// The result of a shuffle that reads a lane outside its mask, unlike any data.
 const UNSPECIFIED: u32 = 0xBAD0_1A4E;
 
+#[inline(never)]
 #[track_caller]
-pub(super) fn reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
+pub(super) fn reduce(reduction: Reduction, mask: u32, value: u32) -> Arrival {
+    let mask = mutant::masked(mask);
     let of = |f: fn(u32, u32) -> u32| {
         move |deposits: &Deposits| lanes(mask).map(|lane| deposits[lane].value).reduce(f).unwrap_or(0)
     };

@@ -122,31 +122,34 @@ impl Machine for Simulator {
         }
     }
 
+    #[inline(always)]
     #[track_caller]
     fn sync_warp(mask: u32) {
-        if !mutant::is(Change::WarpBarrier) {
-            collective::barrier(mutant::masked(mask));
-        }
+        collective::barrier(mask).wait();
     }
 
+    #[inline(always)]
     #[track_caller]
     fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
-        collective::shuffle(kind, mutant::masked(mask), value, argument)
+        collective::shuffle(kind, mask, value, argument).result()
     }
 
+    #[inline(always)]
     #[track_caller]
     fn ballot(mask: u32, predicate: bool) -> u32 {
-        collective::ballot(mutant::masked(mask), predicate)
+        collective::ballot(mask, predicate).result()
     }
 
+    #[inline(always)]
     #[track_caller]
     fn match_any(mask: u32, value: u32) -> u32 {
-        collective::match_any(mutant::masked(mask), value)
+        collective::match_any(mask, value).result()
     }
 
+    #[inline(always)]
     #[track_caller]
     fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
-        collective::reduce(reduction, mutant::masked(mask), value)
+        collective::reduce(reduction, mask, value).result()
     }
 
     fn active_mask() -> u32 {

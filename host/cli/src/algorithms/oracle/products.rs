@@ -310,15 +310,18 @@ mod tests {
     use crate::data::{Distribution, Element};
     use simt::F8E4M3;
 
+    /// The sides m, n and k of a product that is too large, but not by much, to be compared in full and to be kept.
+    const LARGE: (usize, usize, usize) = (1 << 10, 1 << 11, (1 << 10) + 32);
+    const _: () = assert!(LARGE.0 * LARGE.1 * LARGE.2 > FULL_ORACLE && LARGE.0 * LARGE.1 > KEPT);
+
     /// The check of a large product takes what is right, and finds a single wrong element anywhere.
     #[test]
     fn one_wrong_element_of_a_large_product_is_found() {
-        let (m, n, k) = (1 << 10, 1 << 11, 1 << 11);
+        let (m, n, k) = LARGE;
         for distribution in [Distribution::Small, Distribution::Uniform] {
             let draw = |elements: usize, seed| distribution.keys::<f32>(elements as u64, seed).unwrap();
             let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
             let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0, known: Known::default() };
-            assert!(m * n * k > FULL_ORACLE);
             let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row, Precision::F32).0);
             let (mut c, precision) = (rows.map(|x| x as f32).collect::<Vec<f32>>(), Precision::F32);
             assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
@@ -338,7 +341,7 @@ mod tests {
     #[test]
     fn one_wrong_element_of_a_large_rounded_product_is_found() {
         fn check<T: Number + Element>() {
-            let (m, n, k) = (1 << 10, 1 << 11, 1 << 11);
+            let (m, n, k) = LARGE;
             for distribution in [Distribution::Small, Distribution::Uniform] {
                 let draw = |elements: usize, seed| distribution.keys::<T>(elements as u64, seed).unwrap();
                 let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
@@ -399,7 +402,7 @@ mod tests {
     /// much that a row of the other sign may be found only among those few.
     #[test]
     fn a_wrong_row_of_a_large_product_of_eight_bits_is_found() {
-        let (m, n, k) = (1 << 10, 1 << 11, (1 << 10) + 32);
+        let (m, n, k) = LARGE;
         for (distribution, positive) in
             [(Distribution::Uniform, true), (Distribution::Uniform, false), (Distribution::Small, false)]
         {
@@ -410,7 +413,6 @@ mod tests {
             // All rows of A are one, so that there is one row of C to compute.
             let (a, b, known) = (draw(k, 3).repeat(m), draw(k * n, 4), Known::default());
             let product = Product { m, n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0, known };
-            assert!(m * n * k > FULL_ORACLE && m * n > KEPT);
             let exact = product.row(0, Precision::F32).0;
             for (precision, cut_off) in [(Precision::Promoted, 5e-4), (Precision::Hardware, 1.2e-2)] {
                 let cut_off = if positive { cut_off } else { 0.0 };
