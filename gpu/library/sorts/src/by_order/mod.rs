@@ -13,6 +13,7 @@
 //! | [`all_runs`] | merge sort of up to 2²⁰ keys, all runs at once |
 //! | [`sample`] | sample sort of more keys; of fewer `all_runs` |
 //! | [`stable`](crate::stable) | the same, keeping the order of equivalent keys |
+//! | [`network`] | a thread sorts its own keys, in registers |
 //!
 //! The kernels for a type and an order are declared by [`sort_kernels!`](crate::sort_kernels), here those of the
 //! library itself.
