@@ -152,10 +152,7 @@ fn schedules_show_no_mistake_in_a_sample_sort() {
 #[test]
 fn a_thread_sorts_its_keys() {
     let exchanges = |run: usize, distance: usize| (0..17 - distance).filter(|&i| compares(i, distance, run)).count();
-    let steps = [1, 2, 4, 8, 16].into_iter().flat_map(|run| {
-        let distances = [16, 8, 4, 2, 1].into_iter().filter(move |&distance| distance <= run);
-        distances.map(move |distance| (run, distance))
-    });
+    let steps = (0..5).flat_map(|run| (0..=run).map(move |distance| (1 << run, 1 << distance)));
     assert_eq!(steps.map(|(run, distance)| exchanges(run, distance)).sum::<usize>(), 85);
     let keys: [u32; 17] = std::array::from_fn(|i| (i as u32).wrapping_mul(2_654_435_761) % 97);
     let (mut sorted, mut a, mut b) = (keys, keys, keys);

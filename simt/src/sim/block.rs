@@ -27,8 +27,8 @@ thread_local! {
 }
 
 /// The refusal of a call on the host.
-const OUTSIDE: &str = "outside of a kernel there is no thread that could do this: a view's memory is the device's, and \
-    simt's functions are for kernels; launch a kernel, or copy the buffer to the host and read the copy";
+const OUTSIDE: &str = "this was called outside of a kernel: a view's memory is the device's, and simt's functions are \
+    for kernels; launch a kernel, or copy the buffer to the host and read the copy";
 
 /// The block that the calling thread belongs to.
 #[inline(always)]

@@ -25,8 +25,8 @@ pub(super) struct Arrival {
 impl Arrival {
     /// Waits for the other lanes.
     ///
-    /// Inlined into the kernel, as [`Block::sync`] is, and as are all functions between the two: a function that
-    /// returns behind the switch of stacks costs a wrong prediction.
+    /// Inlined into the kernel, as [`Block::sync`] is, and so is each function between this one and the kernel: one that
+    /// returns after the switch of stacks costs a wrong prediction.
     #[inline(always)]
     pub(super) fn wait(self) {
         if self.waits {
@@ -34,7 +34,7 @@ impl Arrival {
         }
     }
 
-    /// The same; what the last lane has found for this one.
+    /// Waits for the other lanes, and returns what the last of them has computed for this one.
     #[inline(always)]
     pub(super) fn result(self) -> u32 {
         let block = self.block;

@@ -219,7 +219,7 @@ fn stable_sorts_any_n() {
     }
 }
 
-/// Many equivalent keys, so many that the keys are distributed.
+/// From `FEW` + 1 keys on they are distributed, many of them equivalent.
 #[test]
 fn stable_distributes_keys_in_their_order() {
     let few = sample::launches::FEW as usize;

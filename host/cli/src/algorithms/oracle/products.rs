@@ -310,7 +310,7 @@ mod tests {
     use crate::data::{Distribution, Element};
     use simt::F8E4M3;
 
-    /// The sides m, n and k of a product that is too large, but not by much, to be compared in full and to be kept.
+    /// The sides m, n and k of a product that is little larger than one which is compared in full.
     const LARGE: (usize, usize, usize) = (1 << 10, 1 << 11, (1 << 10) + 32);
     const _: () = assert!(LARGE.0 * LARGE.1 * LARGE.2 > FULL_ORACLE && LARGE.0 * LARGE.1 > KEPT);
 
