@@ -25,8 +25,8 @@ pub(super) struct Arrival {
 impl Arrival {
     /// Waits for the other lanes.
     ///
-    /// Inlined into the kernel, as [`Block::sync`] is, and so is each function between this one and the kernel: one that
-    /// returns after the switch of stacks costs a wrong prediction.
+    /// Inlined into the kernel, as [`Block::sync`] is, and so is each function between this one and the kernel: one
+    /// that returns after the switch of stacks costs a wrong prediction.
     #[inline(always)]
     pub(super) fn wait(self) {
         if self.waits {
