@@ -35,7 +35,7 @@ const LIBRARY: &str = "gpu/library";
 const KERNEL: &str = "gpu/bitonic/src/r1_global_step.rs";
 
 /// The test that the front page shows as an example of the library.
-const EXAMPLE: &str = "host/tests/book.rs";
+const EXAMPLE: &str = "tests/tests/vectors/book.rs";
 const EXAMPLE_TEST: &str = "fn sort_and_add_up";
 
 /// The order of the ladders on their page. Families that are not named here come last.

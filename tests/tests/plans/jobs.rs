@@ -25,8 +25,11 @@ pub struct Array {
 
 impl Array {
     pub fn new<T: Scalar>(before: &[T], after: &[T]) -> Self {
-        let of = |element: &T| element.to_bits_64().to_le_bytes().into_iter().take(size_of::<T>());
-        let bytes = |elements: &[T]| elements.iter().flat_map(of).collect();
+        let bytes = |elements: &[T]| {
+            let mut bytes = Vec::with_capacity(size_of_val(elements));
+            elements.iter().for_each(|element| bytes.extend(&element.to_bits_64().to_le_bytes()[..size_of::<T>()]));
+            bytes
+        };
         Self { before: bytes(before), after: bytes(after), align: align_of::<T>(), is_needed: true }
     }
 

@@ -1,4 +1,4 @@
-//! The tests of vectors as one program, so that what several of them use of the library's kernels is compiled once.
+//! Vectors, `rungs::vec`, and the examples of their pages.
 
 mod book;
 mod choice;
