@@ -1,8 +1,6 @@
 //! What the program runs on a group: a problem on drawn input, verified over the whole, then timed.
 
 use crate::algorithms::histogram::DEFAULT_BINS;
-use crate::algorithms::oracle::arithmetic::Reducible;
-use crate::algorithms::oracle::products;
 use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size};
 use crate::bench::peers::Peers;
 use crate::bench::{Times, stats};
@@ -11,6 +9,8 @@ use crate::job_files::{Column, Files, part_of};
 use crate::measure::median;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
+use rungs_oracles::arithmetic::Reducible;
+use rungs_oracles::products;
 
 use rungs::matrix::Precision;
 use rungs::verify;

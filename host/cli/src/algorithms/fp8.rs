@@ -1,7 +1,6 @@
 //! Matrix products of fp8, by the library's kernels: no rung multiplies elements of 8 bits.
 
 use super::apart::Apart;
-use super::oracle::products as oracle;
 use super::upload::Uploaded;
 use super::{OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, matmul, verdict};
 use crate::data::{Data, Difference, memory_check};
@@ -10,6 +9,7 @@ use rungs::error::{Error, Result};
 use rungs_kernels::ladder::matmul::{Matrix, Precision};
 use rungs_kernels::products::fp8::KERNELS;
 use rungs_kernels::products::fp8::launches::{Adding, Product, Times, refuses, sequence};
+use rungs_oracles::products as oracle;
 use simt::{F8E4M3, F8E5M2};
 use std::rc::Rc;
 

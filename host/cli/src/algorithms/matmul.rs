@@ -2,7 +2,6 @@
 
 use super::apart::Apart;
 use super::fp8::Eight;
-use super::oracle::products as oracle;
 use super::upload::{Changed, Uploaded};
 use super::{
     Draws, Extra, Family, Kind, OpenProblem, Operand, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work,
@@ -14,6 +13,7 @@ use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::matmul::{self, Batch, Matmul, Matrix, Multiplied, Multiplier as _, Precision, Product};
 use rungs_kernels::ladder::{Entry, Ladder, Sequence};
+use rungs_oracles::products as oracle;
 use simt::{bf16, f16};
 use std::fmt::Display;
 use std::rc::Rc;

@@ -12,7 +12,6 @@ pub mod fp8;
 pub mod histogram;
 pub mod keys;
 pub mod matmul;
-pub mod oracle;
 mod pairs;
 pub mod reduce;
 pub mod saxpy;

@@ -1,8 +1,6 @@
 //! Reduction: the sum, the minimum or the maximum of all elements.
 
 use super::apart::Apart;
-use super::oracle::arithmetic::Reducible;
-use super::oracle::reduction::{Expected, expected};
 use super::upload::Uploaded;
 use super::{
     Draws, Extra, Family, Kind, OpenProblem, Operand, Operation, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work,
@@ -13,6 +11,8 @@ use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::reduce::{Elements, Reduce, Reduces};
+use rungs_oracles::arithmetic::Reducible;
+use rungs_oracles::reduction::{Expected, expected};
 use std::cell::OnceCell;
 use std::rc::Rc;
 

@@ -1,7 +1,6 @@
 //! Scan: running sums, minima and maxima.
 
 use super::apart::Apart;
-use super::oracle::prefixes::Scannable;
 use super::upload::Uploaded;
 use super::verify::{self, ON_DEVICE_FROM};
 use super::{
@@ -13,6 +12,7 @@ use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::scan::{Elements, Scan, Scans};
+use rungs_oracles::prefixes::Scannable;
 use std::rc::Rc;
 
 /// The family of a ladder of scans.
@@ -69,7 +69,7 @@ impl<T: Scannable> OpenProblem for ScanProblem<T> {
         }
         // The host compares all results and tells which is the first wrong one.
         let got = output.download_as::<T>()?;
-        let wrong = T::first_difference(input, &got, self.parameters);
+        let wrong = T::first_difference(input, &got, self.parameters.operation, self.parameters.exclusive);
         let difference = |(index, right): (usize, String)| Difference { index, left: got[index].show(), right };
         verdict("scan", who, input.len(), wrong.map(difference))
     }

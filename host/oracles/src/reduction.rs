@@ -1,7 +1,7 @@
 //! The oracle of reductions.
 
-use super::arithmetic::{Reducible, SCALE};
-use crate::algorithms::Operation;
+use crate::arithmetic::{Reducible, SCALE};
+use rungs::Operation;
 
 /// The expected result.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! What the oracles of reductions and of scans compute with.
 
-use crate::algorithms::Operation;
-use crate::data::Element;
+use rungs::Operation;
+use rungs::data::Element;
 use simt::Scalar;
 use std::ops::Add;
 

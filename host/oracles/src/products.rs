@@ -1,9 +1,9 @@
 //! The right values of C = alpha·A·B + beta·C, and the comparison of a result with them.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSlice;
 use rungs_kernels::ladder::matmul::Precision;
 use simt::{bf16, f16};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// A type of elements of matrices.
@@ -13,37 +13,50 @@ pub trait Number: Copy + Into<f64> + Send + Sync {
 
     /// The nearest element.
     fn nearest(x: f64) -> Self;
+
+    /// Elements as numbers of 64 bits, all exactly; `to` is as long as `elements`.
+    fn widen(elements: &[Self], to: &mut [f64]);
 }
 
-impl Number for f32 {
-    const ROUNDING: f64 = 0.0;
+/// `widen` is compiled here, for each type, and so is optimised wherever it is called from.
+macro_rules! numbers {
+    ($($T:ty: $rounding:expr, $nearest:expr;)*) => {$(
+        impl Number for $T {
+            const ROUNDING: f64 = $rounding;
 
-    fn nearest(x: f64) -> Self {
-        x as f32
+            fn nearest(x: f64) -> Self {
+                $nearest(x)
+            }
+
+            fn widen(elements: &[Self], to: &mut [f64]) {
+                to.iter_mut().zip(elements).for_each(|(wide, &element)| *wide = element.into());
+            }
+        }
+    )*};
+}
+numbers! {
+    f32: 0.0, |x| x as f32;
+    f64: 0.0, |x| x;
+    f16: 1.0 / (1 << 11) as f64, Self::from_f64;
+    bf16: 1.0 / (1 << 8) as f64, Self::from_f64;
+}
+
+/// A matrix of elements of any type, by rows.
+trait Matrix: Sync {
+    /// Elements.
+    fn len(&self) -> usize;
+
+    /// The elements from `start` on, as numbers of 64 bits.
+    fn widen(&self, start: usize, to: &mut [f64]);
+}
+
+impl<T: Number> Matrix for &[T] {
+    fn len(&self) -> usize {
+        <[T]>::len(self)
     }
-}
 
-impl Number for f64 {
-    const ROUNDING: f64 = 0.0;
-
-    fn nearest(x: f64) -> Self {
-        x
-    }
-}
-
-impl Number for f16 {
-    const ROUNDING: f64 = 1.0 / (1 << 11) as f64;
-
-    fn nearest(x: f64) -> Self {
-        Self::from_f64(x)
-    }
-}
-
-impl Number for bf16 {
-    const ROUNDING: f64 = 1.0 / (1 << 8) as f64;
-
-    fn nearest(x: f64) -> Self {
-        Self::from_f64(x)
+    fn widen(&self, start: usize, to: &mut [f64]) {
+        T::widen(&self[start..][..to.len()], to);
     }
 }
 
@@ -94,6 +107,9 @@ const UNLIKELY: f64 = 32.0;
 /// signs, relative to the root of the sum of their squares. These errors have known bounds, so that this is far.
 const UNLIKELY_ROUNDING: f64 = 4.0;
 
+/// Rows of C that are computed together: for them each row of B is widened once.
+const GROUP: usize = 16;
+
 impl<T: Number> Product<T> {
     /// The first element of C that is wrong for a product of this precision, with the expected value. C is of the type
     /// of A and B, or of another to which elements are rounded.
@@ -105,14 +121,50 @@ impl<T: Number> Product<T> {
     /// that is done for some rows, and all are compared by C·x as above, in `f64`, within `UNLIKELY` times
     /// [`Precision::likely`]. So are integers where C is rounded; rows are then compared bit by bit.
     pub fn first_difference<C: Number>(&self, c: &[C], precision: Precision) -> Option<(usize, f64)> {
-        let largest = |v: &[T]| v.iter().fold(0.0f64, |most, &x| most.max(x.into().abs()));
-        let integers = |v: &[T]| v.iter().all(|&x| x.into().fract() == 0.0);
-        let (of_a, of_b) = (largest(&self.a), largest(&self.b));
+        let got = Got { c: &c, rounding: C::ROUNDING, nearest: |x| C::nearest(x).into() };
+        self.with(|product| product.first_difference(&got, precision))
+    }
+
+    /// `work` with the matrices as those of no type: what it computes is compiled here, once.
+    fn with<R>(&self, work: impl FnOnce(&Wide) -> R) -> R {
+        let Self { m, n, k, alpha, beta, .. } = *self;
+        let (a, b, c) = (&&self.a[..], &&self.b[..], &&self.c[..]);
+        work(&Wide { m, n, k, a, b, c, alpha, beta, known: &self.known })
+    }
+}
+
+/// A [`Product`] of elements of any type.
+struct Wide<'a> {
+    m: usize,
+    n: usize,
+    k: usize,
+    a: &'a dyn Matrix,
+    b: &'a dyn Matrix,
+    c: &'a dyn Matrix,
+    alpha: f64,
+    beta: f64,
+    known: &'a Known,
+}
+
+/// What is compared with a product.
+struct Got<'a> {
+    c: &'a dyn Matrix,
+    /// [`Number::ROUNDING`] of its elements.
+    rounding: f64,
+    /// The nearest element, as a number of 64 bits.
+    nearest: fn(f64) -> f64,
+}
+
+impl Wide<'_> {
+    fn first_difference(&self, got: &Got, precision: Precision) -> Option<(usize, f64)> {
+        let largest = |v| fold(v, 0.0f64, |most, x| most.max(x.abs()));
+        let integers = |v| fold(v, true, |all, x| all && x.fract() == 0.0);
+        let (of_a, of_b) = (largest(self.a), largest(self.b));
         let of_products = of_a * of_b * self.k as f64;
-        let of_c = self.beta.abs() * largest(&self.c);
+        let of_c = self.beta.abs() * largest(self.c);
         let whole = self.alpha.fract() == 0.0
             && self.beta.fract() == 0.0
-            && [&self.a, &self.b, &self.c].into_iter().all(|v| integers(v));
+            && [self.a, self.b, self.c].map(integers) == [true; 3];
         // Every partial sum is then an integer that sums hold exactly, also if a factor is applied to it.
         let exact = self.alpha.abs().max(1.0) * of_products + of_c <= precision.exact_sums_to()
             && of_a.max(of_b) <= precision.exact_to()
@@ -122,193 +174,257 @@ impl<T: Number> Product<T> {
             0 => precision.bound(self.k),
             _ => 1.0,
         };
-        let row_difference = |row| self.row_difference(c, row, precision, tolerance);
+        let difference = |rows: &[usize]| self.difference(got, rows, precision, tolerance);
         if self.m * self.n * self.k <= FULL_ORACLE {
-            return (0..self.m).find_map(row_difference);
+            return difference(&(0..self.m).collect::<Vec<_>>());
         }
         // Sums of elements of 8 bits are mostly exact even where they need not be: their terms have two signs.
-        if (exact || whole && precision.depth(self.k) > 0) && C::ROUNDING == 0.0 {
-            let wrong = self.wrong_row(c);
+        if (exact || whole && precision.depth(self.k) > 0) && got.rounding == 0.0 {
+            let wrong = self.wrong_row(got.c);
             if exact || wrong.is_none() {
-                return wrong.and_then(row_difference);
+                return wrong.and_then(|row| difference(&[row]));
             }
         }
-        let sample = (0..SAMPLE).into_par_iter().filter_map(|i| row_difference(i * (self.m - 1) / (SAMPLE - 1)));
-        sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c, precision, tolerance))
+        let sample: Vec<_> = (0..SAMPLE).map(|i| i * (self.m - 1) / (SAMPLE - 1)).collect();
+        difference(&sample).or_else(|| self.unlikely_row(got, precision, tolerance))
     }
 
     /// A row of C that differs from alpha·A·B + beta·C, by random vectors of integers.
-    fn wrong_row<C: Number>(&self, c: &[C]) -> Option<usize> {
+    fn wrong_row(&self, c: &dyn Matrix) -> Option<usize> {
         (1..=3u64).find_map(|round| {
             let draw = |i: usize| (i as u64 + (round << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31) | 1;
             let x: Vec<u64> = (0..self.n).map(|i| draw(i).wrapping_mul(0xD6E8_FEB8_6659_FD93)).collect();
             let factor = |f: f64| f as i64 as u64;
             let integer = |sum: u64, a: f64, x: u64| sum.wrapping_add((a as i64 as u64).wrapping_mul(x));
-            let bx = times(&self.b, self.n, &x, integer);
-            let (abx, cx) = (times(&self.a, self.k, &bx, integer), times(c, self.n, &x, integer));
-            let before = if self.c.is_empty() { vec![0; self.m] } else { times(&self.c, self.n, &x, integer) };
+            let bx = times(self.b, &x, integer);
+            let (abx, cx, before) =
+                (times(self.a, &bx, integer), times(c, &x, integer), self.of_c(|c| times(c, &x, integer)));
             let want = |i: usize| {
                 abx[i].wrapping_mul(factor(self.alpha)).wrapping_add(before[i].wrapping_mul(factor(self.beta)))
             };
             let wrong = (0..self.m).find(|&i| cx[i] != want(i));
             // NaN and fractions become some integer above, and could by accident become the right one.
-            wrong.or_else(|| c.iter().position(|&v| v.into().fract() != 0.0 || v.into().is_nan()).map(|i| i / self.n))
+            wrong.or_else(|| {
+                let odd = of_rows(c, self.n, |row| row.iter().any(|v| v.fract() != 0.0 || v.is_nan()));
+                odd.into_iter().position(|odd| odd)
+            })
         })
+    }
+
+    /// A number for each row of what is in C before; zeroes where that is nothing.
+    fn of_c<R: Copy + Default>(&self, of: impl FnOnce(&dyn Matrix) -> Vec<R>) -> Vec<R> {
+        if self.c.len() == 0 { vec![R::default(); self.m] } else { of(self.c) }
     }
 
     /// The first element of a row of C whose sum with random signs is further from the right one than is likely, and
     /// the right value of that element. Rows that have no such sum are compared within `tolerance`.
-    fn unlikely_row<C: Number>(&self, c: &[C], precision: Precision, tolerance: f64) -> Option<(usize, f64)> {
+    fn unlikely_row(&self, got: &Got, precision: Precision, tolerance: f64) -> Option<(usize, f64)> {
         let square = |sum: f64, a: f64, x: f64| sum + a * a * x;
         let plain = |sum: f64, a: f64, x: f64| sum + a * x;
-        let (alpha, beta) = (self.alpha, self.beta);
+        let (alpha, beta, c) = (self.alpha, self.beta, got.c);
         // The sums here are as long as C is wide, and no more precise than those of f64 in C.
         let likely_error =
             UNLIKELY * precision.likely(self.k.max(if precision == Precision::F64 { self.n } else { 0 }));
-        let of_c = |x: &[f64], f: fn(f64, f64, f64) -> f64| {
-            if self.c.is_empty() { vec![0.0; self.m] } else { times(&self.c, self.n, x, f) }
-        };
         let ones = vec![1.0; self.n];
-        let squares = times(&self.a, self.k, &times(&self.b, self.n, &ones, square), square);
-        let squares_c = of_c(&ones, |sum, a, x| sum + a * a * x);
-        let rounded = times(c, self.n, &ones, square);
+        let squares = times(self.a, &times(self.b, &ones, square), square);
+        let squares_c = self.of_c(|c| times(c, &ones, square));
+        let rounded = times(c, &ones, square);
         // A row with an element that is infinite or NaN has no sum to compare.
-        let odd = (0..self.m).into_par_iter().filter(|&i| !rounded[i].is_finite());
-        if let Some(found) = odd.find_map_first(|row| self.row_difference(c, row, precision, tolerance)) {
+        let odd: Vec<_> = (0..self.m).filter(|&i| !rounded[i].is_finite()).collect();
+        if let Some(found) = self.difference(got, &odd, precision, tolerance) {
             return Some(found);
         }
         let row = (1..=3u64).find_map(|round| {
             let sign = |i: usize| (i as u64 + (round << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63;
             let x: Vec<f64> = (0..self.n).map(|i| if sign(i) == 0 { 1.0 } else { -1.0 }).collect();
-            let (abx, cx) =
-                (times(&self.a, self.k, &times(&self.b, self.n, &x, plain), plain), times(c, self.n, &x, plain));
-            let before = of_c(&x, |sum, a, x| sum + a * x);
+            let (abx, cx) = (times(self.a, &times(self.b, &x, plain), plain), times(c, &x, plain));
+            let before = self.of_c(|c| times(c, &x, plain));
             (0..self.m).filter(|&i| rounded[i].is_finite()).find(|&i| {
                 let likely = (alpha * alpha * squares[i] + beta * beta * squares_c[i]).sqrt();
                 let error = (cx[i] - (alpha * abx[i] + beta * before[i])).abs();
-                let of_each = C::ROUNDING + precision.usual_cut_off(self.k);
+                let of_each = got.rounding + precision.usual_cut_off(self.k);
                 let of_rounding = UNLIKELY_ROUNDING * of_each * rounded[i].sqrt();
                 error > likely_error * likely + of_rounding || error.is_nan()
             })
         })?;
         // Which element it is: the one furthest from its right value.
-        let (wants, _) = self.row(row, precision);
-        let error = |&i: &usize| (c[row * self.n + i].into() - wants[i]).abs();
+        let (wants, _) = self.rows(&[row], precision).swap_remove(0);
+        let row_of_c = part(c, row * self.n..(row + 1) * self.n);
+        let error = |&i: &usize| (row_of_c[i] - wants[i]).abs();
         let worst = (0..self.n).max_by(|a, b| error(a).total_cmp(&error(b)))?;
         Some((row * self.n + worst, wants[worst]))
     }
 
-    fn row(&self, row: usize, precision: Precision) -> Row {
+    /// Rows of C. Each row of B is widened once for all of them.
+    fn rows(&self, rows: &[usize], precision: Precision) -> Vec<Row> {
         if precision.depth(self.k) > 0 {
-            return self.row_of_eight(row, precision);
+            return self.rows_of_eight(rows, precision);
         }
-        let a = &self.a[row * self.k..][..self.k];
-        let (mut sums, mut sizes) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
-        for (&a, b) in a.iter().zip(self.b.chunks(self.n.max(1))) {
-            let a: f64 = a.into();
-            for ((sum, size), &b) in sums.iter_mut().zip(&mut sizes).zip(b) {
-                let product = a * b.into();
-                *sum += product;
-                *size += product.abs();
+        let of_a: Vec<_> = rows.iter().map(|row| part(self.a, row * self.k..(row + 1) * self.k)).collect();
+        let mut made = vec![(vec![0.0f64; self.n], vec![0.0f64; self.n]); rows.len()];
+        let mut of_b = vec![0.0; self.n];
+        for e in 0..self.k {
+            self.b.widen(e * self.n, &mut of_b);
+            for ((sums, sizes), a) in made.iter_mut().zip(&of_a) {
+                let a = a[e];
+                for ((sum, size), b) in sums.iter_mut().zip(sizes).zip(&of_b) {
+                    let product = a * b;
+                    *sum += product;
+                    *size += product.abs();
+                }
             }
         }
         let (alpha, beta) = (self.alpha, self.beta);
-        for (i, (sum, size)) in sums.iter_mut().zip(&mut sizes).enumerate() {
-            // With a factor of 0 there is nothing to multiply, not even NaN.
-            let before = if self.c.is_empty() { 0.0 } else { beta * self.c[row * self.n + i].into() };
-            let of_products = |x: f64| if alpha == 0.0 { 0.0 } else { alpha * x };
-            (*sum, *size) = (of_products(*sum) + before, of_products(*size).abs() + before.abs());
+        for ((sums, sizes), row) in made.iter_mut().zip(rows) {
+            let of_c =
+                if self.c.len() == 0 { vec![0.0; self.n] } else { part(self.c, row * self.n..(row + 1) * self.n) };
+            for ((sum, size), c) in sums.iter_mut().zip(sizes).zip(of_c) {
+                // With a factor of 0 there is nothing to multiply, not even NaN.
+                let before = if self.c.len() == 0 { 0.0 } else { beta * c };
+                let of_products = |x: f64| if alpha == 0.0 { 0.0 } else { alpha * x };
+                (*sum, *size) = (of_products(*sum) + before, of_products(*size).abs() + before.abs());
+            }
         }
-        (sums, sizes)
+        made
     }
 
-    /// [`Product::row`] with sums as the tensor cores add up elements of 8 bits. No error grows with the magnitudes of
+    /// [`Wide::rows`] with sums as the tensor cores add up elements of 8 bits. No error grows with the magnitudes of
     /// the terms alone, as it would in the bounds of other types: those of long sums would let anything pass.
-    fn row_of_eight(&self, row: usize, precision: Precision) -> Row {
+    fn rows_of_eight(&self, rows: &[usize], precision: Precision) -> Vec<Row> {
         /// Products of one addition.
         const STEP: usize = 32;
-        let a = &self.a[row * self.k..][..self.k];
-        let whole = self.a.iter().chain(&self.b).all(|&x| x.into().fract() == 0.0);
+        /// Sums of a row of C.
+        #[derive(Clone)]
+        struct Sums {
+            /// Finished ones, and their errors.
+            sums: Vec<f64>,
+            errors: Vec<f64>,
+            /// Those that the tensor cores hold, what they have cut off, and the largest product of the step.
+            parts: Vec<f64>,
+            lost: Vec<f64>,
+            largest: Vec<f64>,
+        }
+        let whole = [self.a, self.b].map(|v| fold(v, true, |all, x| all && x.fract() == 0.0)) == [true; 2];
         let exact = |sum: f64, of: Precision| whole && sum < of.exact_sums_to();
-        let (mut sums, mut errors) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
         let depth = precision.depth(self.k);
-        for start in (0..self.k).step_by(depth) {
-            let (mut parts, mut lost) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
-            let end = (start + depth).min(self.k);
-            for step in (start..end).step_by(STEP) {
-                let mut largest: Vec<f64> = parts.iter().map(|part| part.abs()).collect();
-                for e in step..(step + STEP).min(end) {
-                    let a: f64 = a[e].into();
-                    for ((part, largest), &b) in parts.iter_mut().zip(&mut largest).zip(&self.b[e * self.n..]) {
-                        let product = a * b.into();
-                        *part += product;
-                        *largest = largest.max(product.abs());
+        let of_a: Vec<_> = rows.iter().map(|row| part(self.a, row * self.k..(row + 1) * self.k)).collect();
+        let zeroes = vec![0.0f64; self.n];
+        let [sums, errors, parts, lost, largest] = std::array::from_fn(|_| zeroes.clone());
+        let mut made = vec![Sums { sums, errors, parts, lost, largest }; rows.len()];
+        let mut of_b = zeroes;
+        for e in 0..self.k {
+            self.b.widen(e * self.n, &mut of_b);
+            let begins_step = e % depth % STEP == 0;
+            let ends_part = e % depth == depth - 1 || e == self.k - 1;
+            let ends_step = e % depth % STEP == STEP - 1 || ends_part;
+            for (row, a) in made.iter_mut().zip(&of_a) {
+                let a = a[e];
+                if begins_step {
+                    row.largest.iter_mut().zip(&row.parts).for_each(|(largest, part)| *largest = part.abs());
+                }
+                for ((part, largest), b) in row.parts.iter_mut().zip(&mut row.largest).zip(&of_b) {
+                    let product = a * b;
+                    *part += product;
+                    *largest = largest.max(product.abs());
+                }
+                if ends_step {
+                    for ((part, lost), largest) in row.parts.iter().zip(&mut row.lost).zip(&row.largest) {
+                        let largest = largest.max(part.abs()) + *lost;
+                        *lost += if exact(largest, Precision::Hardware) { 0.0 } else { Precision::CUT_OFF * largest };
                     }
                 }
-                for ((part, lost), largest) in parts.iter().zip(&mut lost).zip(largest) {
-                    let largest = largest.max(part.abs()) + *lost;
-                    *lost += if exact(largest, Precision::Hardware) { 0.0 } else { Precision::CUT_OFF * largest };
+                if ends_part {
+                    let sums = row.sums.iter_mut().zip(&mut row.errors);
+                    for ((sum, error), (part, lost)) in sums.zip(row.parts.iter_mut().zip(&mut row.lost)) {
+                        *sum += *part;
+                        let rounding = sum.abs() * f64::from(f32::EPSILON);
+                        *error += *lost + if exact(sum.abs(), Precision::F32) { 0.0 } else { rounding };
+                        (*part, *lost) = (0.0, 0.0);
+                    }
                 }
-            }
-            for ((sum, error), (part, lost)) in sums.iter_mut().zip(&mut errors).zip(parts.iter().zip(lost)) {
-                *sum += part;
-                let rounded = if exact(sum.abs(), Precision::F32) { 0.0 } else { sum.abs() * f64::from(f32::EPSILON) };
-                *error += lost + rounded;
             }
         }
         let alpha = self.alpha;
-        sums.iter_mut().for_each(|sum| *sum = if alpha == 0.0 { 0.0 } else { alpha * *sum });
-        errors.iter_mut().for_each(|error| *error = if alpha == 0.0 { 0.0 } else { alpha.abs() * *error });
-        (sums, errors)
+        let finished = |mut row: Sums| {
+            row.sums.iter_mut().for_each(|sum| *sum = if alpha == 0.0 { 0.0 } else { alpha * *sum });
+            row.errors.iter_mut().for_each(|error| *error = if alpha == 0.0 { 0.0 } else { alpha.abs() * *error });
+            (row.sums, row.errors)
+        };
+        made.into_iter().map(finished).collect()
     }
 
-    fn row_difference<C: Number>(
-        &self,
-        c: &[C],
-        row: usize,
-        precision: Precision,
-        tolerance: f64,
-    ) -> Option<(usize, f64)> {
-        let made;
-        let (sums, sizes) = match self.m * self.n {
-            ..=KEPT => &self.known.0.get_or_init(|| (0..self.m).map(|row| self.row(row, precision)).collect())[row],
-            _ => {
-                made = self.row(row, precision);
-                &made
-            }
+    /// The first wrong element in some rows, which are in order.
+    fn difference(&self, got: &Got, rows: &[usize], precision: Precision, tolerance: f64) -> Option<(usize, f64)> {
+        if self.m * self.n <= KEPT {
+            // On this thread: a thread of rayon's that waits for its part may begin another comparison.
+            let of_group = |rows: &[usize]| self.rows(rows, precision);
+            let all = (0..self.m).collect::<Vec<_>>();
+            let known = self.known.0.get_or_init(|| all.chunks(GROUP).flat_map(of_group).collect());
+            return rows.iter().find_map(|&row| self.row_difference(got, row, &known[row], tolerance));
+        }
+        let of_group = |rows: &[usize]| {
+            let made = self.rows(rows, precision);
+            rows.iter().zip(&made).find_map(|(&row, right)| self.row_difference(got, row, right, tolerance))
         };
+        rows.chunks(GROUP).collect::<Vec<_>>().into_par_iter().find_map_first(of_group)
+    }
+
+    fn row_difference(&self, got: &Got, row: usize, (sums, sizes): &Row, tolerance: f64) -> Option<(usize, f64)> {
         // Whatever is between the smallest and the largest sum that may be, each rounded as an element of C is.
+        let of = got.nearest;
         let right = |got: f64, want: f64, size: f64| {
-            let of = |x: f64| C::nearest(x).into();
             let error = tolerance * size;
             got == of(want) || (of(want - error) <= got && got <= of(want + error)) || (got.is_nan() && want.is_nan())
         };
-        let got = &c[row * self.n..][..self.n];
-        let at = (0..self.n).find(|&i| !right(got[i].into(), sums[i], sizes[i]))?;
-        Some((row * self.n + at, C::nearest(sums[at]).into()))
+        let row_of_c = part(got.c, row * self.n..(row + 1) * self.n);
+        let at = (0..self.n).find(|&i| !right(row_of_c[i], sums[i], sizes[i]))?;
+        Some((row * self.n + at, of(sums[at])))
     }
 }
 
-/// A matrix times a vector: of each row, `add` folded over its elements and those of the vector.
-fn times<E: Number, T: Copy + Default + Send + Sync>(
-    matrix: &[E],
-    columns: usize,
-    x: &[T],
-    add: impl Fn(T, f64, T) -> T + Sync,
-) -> Vec<T> {
-    of_rows(matrix, columns, &|row| row.iter().zip(x).fold(T::default(), |sum, (&a, &x)| add(sum, a.into(), x)))
+/// Elements of a matrix.
+fn part(matrix: &dyn Matrix, of: Range<usize>) -> Vec<f64> {
+    let mut part = vec![0.0; of.len()];
+    matrix.widen(of.start, &mut part);
+    part
 }
 
-/// A number for each row of a matrix, on all cores. By a pointer: rayon is compiled for each type, not for each sum.
-fn of_rows<E: Sync, T: Send>(matrix: &[E], columns: usize, number: &(dyn Fn(&[E]) -> T + Sync)) -> Vec<T> {
-    matrix.par_chunks(columns.max(1)).map(number).collect()
+/// All elements of a matrix, folded.
+fn fold<R>(matrix: &dyn Matrix, start: R, add: impl Fn(R, f64) -> R) -> R {
+    /// Elements that are widened at a time.
+    const PART: usize = 4096;
+    let mut sum = start;
+    for at in (0..matrix.len()).step_by(PART) {
+        sum = part(matrix, at..(at + PART).min(matrix.len())).into_iter().fold(sum, &add);
+    }
+    sum
+}
+
+/// A matrix times a vector: of each row, `add` folded over its elements and those of the vector.
+fn times<T: Copy + Default + Send + Sync>(matrix: &dyn Matrix, x: &[T], add: impl Fn(T, f64, T) -> T + Sync) -> Vec<T> {
+    of_rows(matrix, x.len(), |row| row.iter().zip(x).fold(T::default(), |sum, (&a, &x)| add(sum, a, x)))
+}
+
+/// Something of each row of a matrix, on all cores.
+fn of_rows<R: Send>(matrix: &dyn Matrix, columns: usize, of: impl Fn(&[f64]) -> R + Sync) -> Vec<R> {
+    let rows = matrix.len() / columns.max(1);
+    (0..rows).into_par_iter().map(|row| of(&part(matrix, row * columns..(row + 1) * columns))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Distribution, Element};
+    use rungs::data::{Distribution, Element};
     use simt::F8E4M3;
+
+    impl<T: Number> Product<T> {
+        /// The right values of the first rows of C.
+        fn first_rows(&self, rows: usize, precision: Precision) -> Vec<f64> {
+            let groups: Vec<_> = (0..rows).collect::<Vec<_>>().chunks(GROUP).map(Vec::from).collect();
+            let of_group = |rows: Vec<usize>| self.with(|product| product.rows(&rows, precision));
+            groups.into_par_iter().flat_map_iter(of_group).flat_map_iter(|(sums, _)| sums).collect()
+        }
+    }
 
     /// The sides m, n and k of a product that is little larger than one which is compared in full.
     const LARGE: (usize, usize, usize) = (1 << 10, 1 << 11, (1 << 10) + 32);
@@ -322,8 +438,8 @@ mod tests {
             let draw = |elements: usize, seed| distribution.keys::<f32>(elements as u64, seed).unwrap();
             let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
             let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0, known: Known::default() };
-            let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row, Precision::F32).0);
-            let (mut c, precision) = (rows.map(|x| x as f32).collect::<Vec<f32>>(), Precision::F32);
+            let (rows, precision) = (product.first_rows(m, Precision::F32), Precision::F32);
+            let mut c: Vec<f32> = rows.into_iter().map(|x| x as f32).collect();
             assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
             for at in [0, n - 1, 777 * n + 5, m * n - 1] {
                 for wrong in [f32::NAN, c[at] + 3.0, 0.5 - c[at], f32::INFINITY] {
@@ -346,8 +462,8 @@ mod tests {
                 let draw = |elements: usize, seed| distribution.keys::<T>(elements as u64, seed).unwrap();
                 let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
                 let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0, known: Known::default() };
-                let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row, Precision::Sixteen).0);
-                let (mut c, precision) = (rows.map(T::nearest).collect::<Vec<T>>(), Precision::Sixteen);
+                let (rows, precision) = (product.first_rows(m, Precision::Sixteen), Precision::Sixteen);
+                let mut c: Vec<T> = rows.into_iter().map(T::nearest).collect();
                 assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
                 let size = c.iter().fold(0.0f64, |most, &x| most.max(x.into().abs()));
                 for at in [0, n - 1, 777 * n + 5, m * n - 1] {
@@ -380,7 +496,7 @@ mod tests {
         for precision in Precision::OF_EIGHT_BITS {
             let right = |distribution, positive, by: &dyn Fn(f64) -> f64| {
                 let product = of(distribution, positive);
-                let mut c: Vec<f32> = (0..m).flat_map(|row| product.row(row, precision).0).map(|x| x as f32).collect();
+                let mut c: Vec<f32> = product.first_rows(m, precision).into_iter().map(|x| x as f32).collect();
                 assert_eq!(product.first_difference(&c, precision), None);
                 c[7] = by(c[7].into()) as f32;
                 product.first_difference(&c, precision).is_none()
@@ -413,7 +529,7 @@ mod tests {
             // All rows of A are one, so that there is one row of C to compute.
             let (a, b, known) = (draw(k, 3).repeat(m), draw(k * n, 4), Known::default());
             let product = Product { m, n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0, known };
-            let exact = product.row(0, Precision::F32).0;
+            let exact = product.first_rows(1, Precision::F32);
             for (precision, cut_off) in [(Precision::Promoted, 5e-4), (Precision::Hardware, 1.2e-2)] {
                 let cut_off = if positive { cut_off } else { 0.0 };
                 let right: Vec<f32> = exact.iter().map(|x| (x * (1.0 - cut_off)) as f32).collect();
@@ -501,8 +617,7 @@ mod tests {
             };
             let of_rounded = of(rounded(&a), rounded(&b));
             let product = of(a, b);
-            let mut c: Vec<f32> =
-                (0..m).flat_map(|row| of_rounded.row(row, Precision::Tf32).0).map(|x| x as f32).collect();
+            let mut c: Vec<f32> = of_rounded.first_rows(m, Precision::Tf32).into_iter().map(|x| x as f32).collect();
             assert_eq!(product.first_difference(&c, Precision::Tf32), None);
             assert_eq!(product.first_difference(&c, Precision::F32).is_none(), exact);
             assert_eq!(product.first_difference(&c, Precision::ThreeTf32).is_none(), exact);

@@ -1,8 +1,8 @@
 //! The oracle of scans.
 
-use super::arithmetic::{Reducible, SCALE};
-use crate::algorithms::{Operation, Parameters};
-use crate::data::Element;
+use crate::arithmetic::{Reducible, SCALE};
+use rungs::Operation;
+use rungs::data::Element;
 use simt::Scalar;
 
 /// A type that can be scanned.
@@ -11,7 +11,8 @@ pub trait Scannable: Element + Scalar {
     const POISON: u8;
 
     /// The first place where `got` is wrong, and the expected value.
-    fn first_difference(input: &[Self], got: &[Self], parameters: Parameters) -> Option<(usize, String)>;
+    fn first_difference(input: &[Self], got: &[Self], operation: Operation, exclusive: bool)
+    -> Option<(usize, String)>;
 }
 
 macro_rules! scannable {
@@ -19,10 +20,15 @@ macro_rules! scannable {
         impl Scannable for $T {
             const POISON: u8 = $poison;
 
-            fn first_difference(input: &[$T], got: &[$T], parameters: Parameters) -> Option<(usize, String)> {
-                match parameters.operation {
-                    Operation::Sum => $sums(input, got, parameters),
-                    Operation::Min | Operation::Max => exact(input, got, parameters),
+            fn first_difference(
+                input: &[$T],
+                got: &[$T],
+                operation: Operation,
+                exclusive: bool,
+            ) -> Option<(usize, String)> {
+                match operation {
+                    Operation::Sum => $sums(input, got, exclusive),
+                    Operation::Min | Operation::Max => exact(input, got, operation, exclusive),
                 }
             }
         }
@@ -30,17 +36,20 @@ macro_rules! scannable {
 }
 // All ones are NaN in a float, which differs from every number.
 scannable! {
-    u32: 0xA5, exact;
-    i32: 0xA5, exact;
-    u64: 0xA5, exact;
-    i64: 0xA5, exact;
+    u32: 0xA5, integer_sums;
+    i32: 0xA5, integer_sums;
+    u64: 0xA5, integer_sums;
+    i64: 0xA5, integer_sums;
     f32: 0xFF, rounded_sums;
     f64: 0xFF, rounded_sums;
 }
 
+fn integer_sums<T: Reducible>(input: &[T], got: &[T], exclusive: bool) -> Option<(usize, String)> {
+    exact(input, got, Operation::Sum, exclusive)
+}
+
 /// The first place where `got` differs in a bit from a scan from left to right; all NaNs count as equal.
-fn exact<T: Reducible>(input: &[T], got: &[T], parameters: Parameters) -> Option<(usize, String)> {
-    let Parameters { operation, exclusive, .. } = parameters;
+fn exact<T: Reducible>(input: &[T], got: &[T], operation: Operation, exclusive: bool) -> Option<(usize, String)> {
     let mut sum = T::identity(operation);
     input.iter().zip(got).enumerate().find_map(|(i, (&x, &got))| {
         let before = sum;
@@ -53,7 +62,7 @@ fn exact<T: Reducible>(input: &[T], got: &[T], parameters: Parameters) -> Option
 }
 
 /// The first place where `got` is further from the true sum than rounding explains.
-fn rounded_sums<T: Reducible>(input: &[T], got: &[T], parameters: Parameters) -> Option<(usize, String)> {
+fn rounded_sums<T: Reducible>(input: &[T], got: &[T], exclusive: bool) -> Option<(usize, String)> {
     let empty = Sums { whole: true, ..Sums::default() };
     let (mut sums, mut scaled) = (empty, empty);
     input.iter().zip(got).enumerate().find_map(|(i, (&x, &got))| {
@@ -63,7 +72,7 @@ fn rounded_sums<T: Reducible>(input: &[T], got: &[T], parameters: Parameters) ->
         if x.is_finite() {
             scaled.add(x * SCALE);
         }
-        let (want, scaled) = if parameters.exclusive { before } else { (sums, scaled) };
+        let (want, scaled) = if exclusive { before } else { (sums, scaled) };
         let right = if want.sizes <= T::LARGEST {
             want.allows::<T>(got)
         } else if got.is_finite() {
@@ -141,13 +150,10 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Distribution;
+    use rungs::data::Distribution;
 
     #[test]
     fn wrong_sums_are_found() {
-        let sums_of = Parameters { operation: Operation::Sum, exclusive: false, ..Parameters::default() };
-        let (without_last, least) =
-            (Parameters { exclusive: true, ..sums_of }, Parameters { operation: Operation::Min, ..sums_of });
         let input: Vec<f32> = Distribution::Uniform.keys(1 << 16, 1).unwrap();
         let mut sum = 0.0f64;
         let add = |x: &f32| {
@@ -155,31 +161,31 @@ mod tests {
             sum as f32
         };
         let mut sums: Vec<f32> = input.iter().map(add).collect();
-        assert_eq!(rounded_sums(&input, &sums, sums_of), None);
-        assert!(rounded_sums(&input, &sums, without_last).is_some());
+        assert_eq!(rounded_sums(&input, &sums, false), None);
+        assert!(rounded_sums(&input, &sums, true).is_some());
         // A tile whose predecessors' sum is lost, a NaN.
         let lost: Vec<f32> =
             sums.iter().enumerate().map(|(i, &s)| if i < 40_000 { s } else { s - sums[39_999] }).collect();
-        assert_eq!(rounded_sums(&input, &lost, sums_of).map(|(i, _)| i), Some(40_000));
+        assert_eq!(rounded_sums(&input, &lost, false).map(|(i, _)| i), Some(40_000));
         sums[60_000] = f32::NAN;
-        assert_eq!(rounded_sums(&input, &sums, sums_of).map(|(i, _)| i), Some(60_000));
+        assert_eq!(rounded_sums(&input, &sums, false).map(|(i, _)| i), Some(60_000));
         // Infinite and undefined sums stay so, whatever is added.
         let input = [1.0, f32::INFINITY, 2.0, f32::NEG_INFINITY, 5.0];
         let right = [1.0, f32::INFINITY, f32::INFINITY, f32::NAN, f32::NAN];
-        assert_eq!(rounded_sums(&input, &right, sums_of), None);
-        assert_eq!(rounded_sums(&input, &[1.0; 5], sums_of).map(|(i, _)| i), Some(1));
+        assert_eq!(rounded_sums(&input, &right, false), None);
+        assert_eq!(rounded_sums(&input, &[1.0; 5], false).map(|(i, _)| i), Some(1));
         // Sums on the way that are too large in one order, and not in another.
         let (most, half) = (f64::MAX, f64::MAX / 2.0);
         let input = [most, half, -most, -half, 1.0];
         for last in [0.0, 1.0] {
-            assert_eq!(rounded_sums(&input, &[most, f64::INFINITY, half, 0.0, last], sums_of), None);
+            assert_eq!(rounded_sums(&input, &[most, f64::INFINITY, half, 0.0, last], false), None);
         }
-        assert_eq!(rounded_sums(&input, &[most, f64::INFINITY, f64::INFINITY, f64::NAN, f64::NAN], sums_of), None);
-        let wrong = rounded_sums(&input, &[most, f64::INFINITY, half / 2.0, 0.0, 0.0], sums_of);
+        assert_eq!(rounded_sums(&input, &[most, f64::INFINITY, f64::INFINITY, f64::NAN, f64::NAN], false), None);
+        let wrong = rounded_sums(&input, &[most, f64::INFINITY, half / 2.0, 0.0, 0.0], false);
         assert_eq!(wrong.map(|(i, _)| i), Some(2));
-        let wrong = rounded_sums(&[most, f64::INFINITY, most], &[most, f64::INFINITY, 1.0], sums_of);
+        let wrong = rounded_sums(&[most, f64::INFINITY, most], &[most, f64::INFINITY, 1.0], false);
         assert_eq!(wrong.map(|(i, _)| i), Some(2));
-        assert_eq!(exact(&[3.0, f32::NAN], &[3.0, f32::NAN], least), None);
-        assert_eq!(exact(&[0.0f32, -0.0], &[0.0, 0.0], least), Some((1, "-0.0".into())));
+        assert_eq!(exact(&[3.0, f32::NAN], &[3.0, f32::NAN], Operation::Min, false), None);
+        assert_eq!(exact(&[0.0f32, -0.0], &[0.0, 0.0], Operation::Min, false), Some((1, "-0.0".into())));
     }
 }
