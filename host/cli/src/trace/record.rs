@@ -2,7 +2,6 @@
 
 use simt::sim::{Access, Event, observe};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// One launch.
@@ -30,7 +29,8 @@ pub(super) fn record<R>(work: impl FnOnce() -> R) -> (Vec<Launch>, R) {
     let launches: Rc<RefCell<Vec<Launch>>> = Rc::default();
     let log = launches.clone();
     let mut single = false;
-    let mut phases: HashMap<u32, usize> = HashMap::new();
+    // The phase of each block that has met at a barrier.
+    let mut phases: Vec<usize> = vec![];
     let watch = move |event| {
         let mut launches = log.borrow_mut();
         if let Event::Launch { kernel, grid, .. } = event {
@@ -43,14 +43,17 @@ pub(super) fn record<R>(work: impl FnOnce() -> R) -> (Vec<Launch>, R) {
         match event {
             Event::Access(access) => {
                 piece.accesses.push(access);
-                let phase = phases.get(&access.block).copied().unwrap_or(0);
+                let phase = phases.get(access.block as usize).copied().unwrap_or(0);
                 if launch.phases.len() <= phase {
                     launch.phases.resize_with(phase + 1, Vec::new);
                 }
                 launch.phases[phase].push(access);
             }
             Event::Barrier { id: 0, block, .. } => {
-                *phases.entry(block).or_default() += 1;
+                if phases.len() <= block as usize {
+                    phases.resize(block as usize + 1, 0);
+                }
+                phases[block as usize] += 1;
                 if single {
                     launch.pieces.push(Piece::default());
                 } else {

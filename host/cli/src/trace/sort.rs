@@ -8,13 +8,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Bytes of a key.
 const WORD: u64 = 4;
 
-/// A word in memory: global, or shared.
-type Place = (bool, u64);
+/// A word in memory: its address, in global memory with [`GLOBAL`].
+type Place = u64;
+
+/// The bit of places in global memory: no address has it.
+const GLOBAL: Place = 1 << 63;
 
 /// The place of a word that was accessed. Shared memory of several blocks is not told apart: only launches of one block
 /// are examined between their barriers.
 fn place(access: &Access) -> Place {
-    (access.space == Space::Global, access.address)
+    access.address | if access.space == Space::Global { GLOBAL } else { 0 }
 }
 
 /// Finds the steps.
@@ -34,14 +37,14 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
     // The place of the output is known at the end only. Scratch memory may hold the sorted keys too; sorts work in
     // place, so the output is where the input was, which is read first.
     launches.iter().flat_map(|l| &l.pieces).for_each(|p| finder.remember(p));
-    let sorted: Vec<_> = finder.windows().into_iter().filter(|&w| w.0 && finder.values(w) == output).collect();
+    let sorted: Vec<_> = finder.windows().into_iter().filter(|&w| w >= GLOBAL && finder.values(w) == output).collect();
     let accesses = || launches.iter().flat_map(|l| &l.pieces).flat_map(|p| &p.accesses);
     let of = |access: &Access| sorted.iter().copied().find(|&w| index(place(access), w, finder.n).is_some());
     let first = accesses().filter(|access| access.kind == AccessKind::Read).find_map(of);
     finder.output = first.or(sorted.last().copied());
     finder.memory.clear();
-    if let Some((global, start)) = finder.output {
-        finder.memory.extend(input.iter().enumerate().map(|(i, &key)| ((global, start + i as u64 * WORD), key)));
+    if let Some(start) = finder.output {
+        finder.memory.extend(input.iter().enumerate().map(|(i, &key)| (start + i as u64 * WORD, key)));
         finder.at = finder.output;
     }
     for (i, launch) in launches.iter().enumerate() {
@@ -68,7 +71,7 @@ struct Finder {
 impl Finder {
     fn launch(&mut self, number: usize, launch: &Launch) {
         // Shared memory does not outlive its block.
-        self.memory.retain(|&(global, _), _| global);
+        self.memory = self.memory.split_off(&GLOBAL);
         let first = self.steps.len();
         let mut written_output = BTreeSet::new();
         let mut since: Vec<Access> = vec![];
@@ -107,13 +110,17 @@ impl Finder {
         last: bool,
         written_output: &mut BTreeSet<usize>,
     ) -> Option<Step> {
-        let written: BTreeSet<Place> = since.iter().filter(|a| a.kind != AccessKind::Read).map(place).collect();
-        let count =
-            |&(global, start): &Place| written.range((global, start)..(global, start + self.n as u64 * WORD)).count();
+        let mut written: Vec<Place> = since.iter().filter(|a| a.kind != AccessKind::Read).map(place).collect();
+        written.sort_unstable();
+        written.dedup();
+        let of = |window: Place| {
+            let before = |end: Place| written.partition_point(|&place| place < end);
+            &written[before(window)..before(window + self.n as u64 * WORD)]
+        };
         // The data is at the place with the most writes; of two such places, at its former place or at the place of the
         // output.
-        let likely = |w: &Place| (count(w), Some(*w) == self.at, Some(*w) == self.output);
-        let found = self.windows().into_iter().filter(|w| count(w) > 0).max_by_key(likely);
+        let likely = |w: Place| (of(w).len(), Some(w) == self.at, Some(w) == self.output, w);
+        let found = self.windows().into_iter().map(likely).filter(|found| found.0 > 0).max().map(|found| found.3);
         let step = Step {
             label: String::new(),
             launch,
@@ -135,9 +142,11 @@ impl Finder {
                 pairs,
                 ..step
             };
-            let moved = self.at.is_none_or(|at| at.0 != window.0) && values == self.before && step.pairs.is_empty();
+            let moved = self.at.is_none_or(|at| at & GLOBAL != window & GLOBAL)
+                && values == self.before
+                && step.pairs.is_empty();
             step.note = match moved {
-                true if !window.0 => LOADED.into(),
+                true if window < GLOBAL => LOADED.into(),
                 true if self.at.is_some() => STORED.into(),
                 _ => note(&step),
             };
@@ -145,12 +154,10 @@ impl Finder {
             self.at = Some(window);
             return Some(step);
         }
-        let output: BTreeSet<usize> =
-            written.iter().filter_map(|&p| self.output.and_then(|o| index(p, o, self.n))).collect();
-        if let (Some(window), false) = (self.output, output.is_empty()) {
+        if let Some(window) = self.output.filter(|&output| !of(output).is_empty()) {
             // The output is being written.
-            written_output.extend(output);
-            let value = |i: usize| self.memory.get(&(window.0, window.1 + i as u64 * WORD)).copied();
+            written_output.extend(of(window).iter().filter_map(|&place| index(place, window, self.n)));
+            let value = |i: usize| self.memory.get(&(window + i as u64 * WORD)).copied();
             let values = (0..self.n).map(|i| value(i).filter(|_| written_output.contains(&i))).collect();
             let mut step = Step { values, workers: workers(since, window, self.n), ..step };
             step.note = note(&step);
@@ -181,7 +188,7 @@ impl Finder {
     fn windows(&self) -> Vec<Place> {
         let mut windows = vec![];
         let words: Vec<(Place, u64)> = self.memory.iter().map(|(&place, &value)| (place, mix(value))).collect();
-        for run in words.chunk_by(|(a, _), (b, _)| a.0 == b.0 && a.1 + WORD == b.1) {
+        for run in words.chunk_by(|(a, _), (b, _)| a + WORD == *b) {
             if run.len() < self.n {
                 continue;
             }
@@ -198,8 +205,8 @@ impl Finder {
     }
 
     /// The words of a window.
-    fn values(&self, (global, start): Place) -> Vec<u32> {
-        self.memory.range((global, start)..).take(self.n).map(|(_, &value)| value).collect()
+    fn values(&self, start: Place) -> Vec<u32> {
+        self.memory.range(start..).take(self.n).map(|(_, &value)| value).collect()
     }
 }
 
@@ -213,7 +220,7 @@ fn mix(key: u32) -> u64 {
 
 /// The element of a window at a place.
 fn index(place: Place, window: Place, n: usize) -> Option<usize> {
-    let distance = place.1.checked_sub(window.1).filter(|_| place.0 == window.0)?;
+    let distance = place.checked_sub(window)?;
     let i = (distance / WORD) as usize;
     (distance % WORD == 0 && i < n).then_some(i)
 }
