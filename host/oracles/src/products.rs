@@ -314,7 +314,7 @@ impl Wide<'_> {
         let mut of_b = zeroes;
         for e in 0..self.k {
             self.b.widen(e * self.n, &mut of_b);
-            let begins_step = e % depth % STEP == 0;
+            let begins_step = (e % depth).is_multiple_of(STEP);
             let ends_part = e % depth == depth - 1 || e == self.k - 1;
             let ends_step = e % depth % STEP == STEP - 1 || ends_part;
             for (row, a) in made.iter_mut().zip(&of_a) {
