@@ -50,8 +50,14 @@ fn ordered<T: SortKey>(key: T) -> u64 {
 
 /// The places of keys in order; equal keys keep theirs.
 fn places<T: SortKey>(keys: &[T], descending: bool) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..keys.len()).collect();
-    places.sort_by_key(|&i| if descending { !ordered(keys[i]) } else { ordered(keys[i]) });
+    let words = keys.iter().map(|&key| if descending { !ordered(key) } else { ordered(key) });
+    places_of_words(&words.collect::<Vec<u64>>())
+}
+
+/// Of no type, so that one sort is compiled for all.
+fn places_of_words(words: &[u64]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..words.len()).collect();
+    places.sort_by_key(|&i| words[i]);
     places
 }
 
