@@ -107,7 +107,7 @@ const UNLIKELY: f64 = 32.0;
 /// signs, relative to the root of the sum of their squares. These errors have known bounds, so that this is far.
 const UNLIKELY_ROUNDING: f64 = 4.0;
 
-/// Rows of C that are computed together: for them each row of B is widened once.
+/// Rows of C that are computed together at most: for them each row of B is widened once.
 const GROUP: usize = 16;
 
 impl<T: Number> Product<T> {
@@ -276,11 +276,10 @@ impl Wide<'_> {
         }
         let (alpha, beta) = (self.alpha, self.beta);
         for ((sums, sizes), row) in made.iter_mut().zip(rows) {
-            let of_c =
-                if self.c.len() == 0 { vec![0.0; self.n] } else { part(self.c, row * self.n..(row + 1) * self.n) };
-            for ((sum, size), c) in sums.iter_mut().zip(sizes).zip(of_c) {
+            let of_c = (self.c.len() > 0).then(|| part(self.c, row * self.n..(row + 1) * self.n));
+            for (i, (sum, size)) in sums.iter_mut().zip(sizes).enumerate() {
                 // With a factor of 0 there is nothing to multiply, not even NaN.
-                let before = if self.c.len() == 0 { 0.0 } else { beta * c };
+                let before = of_c.as_ref().map_or(0.0, |c| beta * c[i]);
                 let of_products = |x: f64| if alpha == 0.0 { 0.0 } else { alpha * x };
                 (*sum, *size) = (of_products(*sum) + before, of_products(*size).abs() + before.abs());
             }
@@ -366,7 +365,9 @@ impl Wide<'_> {
             let made = self.rows(rows, precision);
             rows.iter().zip(&made).find_map(|(&row, right)| self.row_difference(got, row, right, tolerance))
         };
-        rows.chunks(GROUP).collect::<Vec<_>>().into_par_iter().find_map_first(of_group)
+        // Few rows have smaller groups, so that each core has one.
+        let group = rows.len().div_ceil(rayon::current_num_threads()).clamp(1, GROUP);
+        rows.chunks(group).collect::<Vec<_>>().into_par_iter().find_map_first(of_group)
     }
 
     fn row_difference(&self, got: &Got, row: usize, (sums, sizes): &Row, tolerance: f64) -> Option<(usize, f64)> {
