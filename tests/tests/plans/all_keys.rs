@@ -20,6 +20,7 @@ use rungs_kernels::keys::{FLOAT, UNSIGNED};
 use rungs_kernels::selections::operators::launches::ByKeys;
 use rungs_kernels::selections::operators::{Compose, Operator, compose_u32};
 use rungs_kernels::selections::sampled::Selects;
+use rungs_tests::{real, whole};
 use simt::{Pair, Scalar, bf16, f16};
 use std::any::type_name;
 use std::ffi::c_void;
@@ -540,16 +541,4 @@ pub fn jobs(to: &mut Jobs) -> Result<(), Failed> {
     to.parts::<i64>(i64::MIN..i64::MAX, |low, high, i, parts| whole(low, high, i, parts) as i64)?;
     to.parts::<f32>(-1e9..f32::MAX, |low, high, i, parts| real(low, high, i, parts) as f32)?;
     to.parts::<f64>(-1e300..0.0, real)
-}
-
-/// Edge i of equal parts of a range of integers.
-fn whole(low: impl Into<i128>, high: impl Into<i128>, i: usize, parts: usize) -> i128 {
-    let (low, high) = (low.into(), high.into());
-    low + (high - low) * i as i128 / parts as i128
-}
-
-/// Edge i of equal parts of a range of floats.
-fn real(low: impl Into<f64>, high: impl Into<f64>, i: usize, parts: usize) -> f64 {
-    let (low, high) = (low.into(), high.into());
-    if i == parts { high } else { (low + (high - low) * (i as f64 / parts as f64)).min(high) }
 }

@@ -9,6 +9,7 @@ use rungs::vec::ordered::OrderedWord;
 use rungs::vec::sorts::{SortKey, SortWord};
 use rungs::{Error, Operation};
 use rungs_kernels::ordered::{bins, merge};
+use rungs_tests::{real, whole};
 use simt::{Scalar, bf16, f16};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -286,18 +287,6 @@ fn check_histograms<T: Scalar + Divide>(range: Range<T>, edge: fn(&Range<T>, usi
             }
         }
     }
-}
-
-/// Edge i of equal parts of a range of integers.
-fn whole(low: impl Into<i128>, high: impl Into<i128>, i: usize, parts: usize) -> i128 {
-    let (low, high) = (low.into(), high.into());
-    low + (high - low) * i as i128 / parts as i128
-}
-
-/// Edge i of equal parts of a range of floats.
-fn real(low: impl Into<f64>, high: impl Into<f64>, i: usize, parts: usize) -> f64 {
-    let (low, high) = (low.into(), high.into());
-    if i == parts { high } else { (low + (high - low) * (i as f64 / parts as f64)).min(high) }
 }
 
 #[test]
