@@ -5,7 +5,7 @@ use rungs::Result;
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::vec::DeviceVec;
 
-/// Heights around 170 cm, normally distributed (sums of twelve draws), in whole centimetres, so that many are equal.
+/// Heights around 170 cm, normally distributed (sums of twelve draws), in whole centimetres, so that heights repeat.
 fn drawn(n: usize) -> Vec<i32> {
     let mut state = 1u64;
     let mut uniform = || {
