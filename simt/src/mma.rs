@@ -98,7 +98,8 @@ pub type FragmentB64 = [f64; 4];
 pub type FragmentC64 = [f64; 4];
 
 /// A·B + C in `f64`, by all lanes of the warp: all make the call together. One `mma.sync.aligned.m16n8k16` in PTX for
-/// `sm_90a`. PTX for older GPUs has eight `m8n8k4`, the only shape that these have; Hopper runs that at half the rate.
+/// Hopper and later GPUs. PTX for older ones has eight `m8n8k4`, the only shape that these have; Hopper runs that at
+/// half the rate.
 #[inline(always)]
 #[track_caller]
 pub fn multiply_add_f64(a: FragmentA64, b: FragmentB64, c: FragmentC64) -> FragmentC64 {

@@ -86,7 +86,7 @@ unsafe extern "C" {
 }
 
 /// What an intrinsic with two results returns.
-#[cfg(not(sm_90a))]
+#[cfg(not(sm_90))]
 #[repr(C)]
 struct Two(f64, f64);
 
@@ -110,7 +110,7 @@ unsafe extern "unadjusted" {
         c3: f32,
     ) -> Four;
 
-    #[cfg(sm_90a)]
+    #[cfg(sm_90)]
     #[link_name = "llvm.nvvm.mma.m16n8k16.row.col.f64"]
     fn mma_m16n8k16_f64(
         a0: f64,
@@ -131,7 +131,7 @@ unsafe extern "unadjusted" {
         c3: f64,
     ) -> Four<f64>;
 
-    #[cfg(not(sm_90a))]
+    #[cfg(not(sm_90))]
     #[link_name = "llvm.nvvm.mma.m8n8k4.row.col.f64"]
     fn mma_m8n8k4_f64(a: f64, b: f64, c0: f64, c1: f64) -> Two;
 }
@@ -363,7 +363,7 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn mma_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
-        #[cfg(sm_90a)]
+        #[cfg(sm_90)]
         {
             let ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3], [c0, c1, c2, c3]) = (a, b, c);
             // SAFETY: as for `mma_tf32`.
@@ -371,7 +371,7 @@ impl Machine for Ptx {
                 unsafe { mma_m16n8k16_f64(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, c0, c1, c2, c3) };
             [d0, d1, d2, d3]
         }
-        #[cfg(not(sm_90a))]
+        #[cfg(not(sm_90))]
         {
             let [mut c0, mut c1, mut c2, mut c3] = c;
             crate::unroll::<4>(|q| {

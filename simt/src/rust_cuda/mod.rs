@@ -313,7 +313,7 @@ impl Machine for RustCuda {
     #[inline(always)]
     fn mma_f64(a: [f64; 8], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
         Self::sync_warp(u32::MAX); // as for redux: the products below stay in one place
-        #[cfg(sm_90a)]
+        #[cfg(sm_90)]
         {
             let ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3], [c0, c1, c2, c3]) = (a, b, c);
             let (d0, d1, d2, d3): (f64, f64, f64, f64);
@@ -334,7 +334,7 @@ impl Machine for RustCuda {
             }
             [d0, d1, d2, d3]
         }
-        #[cfg(not(sm_90a))]
+        #[cfg(not(sm_90))]
         {
             // The shape that every GPU with tensor cores for f64 has.
             let mut c = c;
