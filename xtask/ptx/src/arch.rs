@@ -4,6 +4,9 @@ use anyhow::{Error, bail};
 use std::fmt;
 use std::str::FromStr;
 
+/// Compute capability 9.0, times ten.
+pub(crate) const HOPPER: u32 = 90;
+
 /// A GPU architecture as compilers name it: `sm_80`, `sm_90a`, `sm_100`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arch {
@@ -12,6 +15,11 @@ pub struct Arch {
 }
 
 impl Arch {
+    /// Compute capability 9.0, without what no later one has.
+    pub(crate) fn sm_90() -> Self {
+        Self { name: "sm_90".into(), number: HOPPER }
+    }
+
     /// Compute capability times ten: 90 for `sm_90` and for `sm_90a`.
     pub fn number(&self) -> u32 {
         self.number
@@ -19,7 +27,7 @@ impl Arch {
 
     /// Whether it has the features of Hopper (compute capability 9.0).
     pub fn has_sm_90(&self) -> bool {
-        self.number >= 90
+        self.number >= HOPPER
     }
 
     /// Whether it has what compute capability 9.0 has and no other.

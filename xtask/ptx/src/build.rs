@@ -1,5 +1,6 @@
 //! Compiles a package for a GPU by cargo.
 
+use crate::arch::HOPPER;
 use crate::{Arch, Package, Toolchain, convergence, ptx};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::{env, fs, io, thread};
 
 /// The compiler's name of the GPU.
@@ -224,7 +226,8 @@ fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
 }
 
 /// [`build`]s several packages for several architectures; the result has one text per architecture, in which those of
-/// the packages are joined. Architectures are compiled side by side, each in a folder of its own.
+/// the packages are joined. Architectures are compiled side by side, each in a folder of its own; `sm_90` and `sm_90a`
+/// one after the other, because a package without code for `sm_90a` is compiled once for both.
 ///
 /// # Errors
 /// The first [`BuildError`], as for [`build`]; [`BuildError::Kernels`] if two packages have a kernel of the same name.
@@ -235,14 +238,24 @@ pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, Bui
             names.push(name);
         }
     });
+    let hopper = Mutex::new(());
+    let of_package = |options: &Options| {
+        if !options.arch.is_sm_90a() || options.package.is_for_sm_90a() {
+            return build(toolchain, options);
+        }
+        let built = build(toolchain, &Options { arch: Arch::sm_90(), ..options.clone() })?;
+        Ok(Ptx { text: ptx::retarget(&built.text, &options.arch), ..built })
+    };
     let of_one = |name: &String| -> Result<Ptx, BuildError> {
-        let parts = all.iter().filter(|options| options.name() == *name);
-        let parts = parts.map(|options| build(toolchain, options)).collect::<Result<Vec<_>, _>>()?;
+        let parts: Vec<_> = all.iter().filter(|options| options.name() == *name).collect();
+        let arch = parts[0].arch.clone();
+        let _turn = (arch.number() == HOPPER).then(|| hopper.lock());
+        let parts = parts.into_iter().map(of_package).collect::<Result<Vec<_>, _>>()?;
         let text =
             ptx::join(parts.iter().map(|part| &*part.text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
         let warnings: BTreeSet<_> = parts.iter().map(|part| &*part.warnings).filter(|said| !said.is_empty()).collect();
         let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
-        let (arch, sources) = (parts[0].arch.clone(), parts.into_iter().flat_map(|part| part.sources).collect());
+        let sources = parts.into_iter().flat_map(|part| part.sources).collect();
         Ok(Ptx { name: name.clone(), arch, text, warnings, sources })
     };
     thread::scope(|scope| {

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, io};
 
 /// Kinds of a library that can be compiled to PTX.
 const LIBRARIES: &[&str] = &["lib", "rlib", "dylib", "cdylib", "staticlib"];
@@ -22,6 +22,8 @@ pub struct Package {
     pub workspace_root: PathBuf,
     /// The target folder that cargo uses for it.
     pub target_dir: PathBuf,
+    /// The folders of its code and of that of its dependencies, as far as those have a path, but for simt.
+    pub code: Vec<PathBuf>,
 }
 
 impl Package {
@@ -93,14 +95,46 @@ impl Package {
             library: text(library, "name")?.replace('-', "_"),
             workspace_root: text(&metadata, "workspace_root")?.into(),
             target_dir: text(&metadata, "target_directory")?.into(),
+            code: code(packages, &manifest),
             manifest,
         })
+    }
+
+    /// Whether there is code for `sm_90a` alone. simt has some, which is compiled where a kernel uses it.
+    pub(crate) fn is_for_sm_90a(&self) -> bool {
+        fn names_it(path: &Path) -> io::Result<bool> {
+            if path.is_dir() {
+                fs::read_dir(path)?.try_fold(false, |found, entry| Ok(found || names_it(&entry?.path())?))
+            } else {
+                Ok(fs::read_to_string(path)?.contains("sm_90a"))
+            }
+        }
+        // Where code cannot be read there may be some.
+        self.code.iter().any(|folder| names_it(folder).unwrap_or(true))
     }
 
     /// The folder of its Cargo.toml.
     pub fn folder(&self) -> &Path {
         folder(&self.manifest)
     }
+}
+
+/// [`Package::code`] of the package of a Cargo.toml.
+fn code(packages: &[Value], manifest: &Path) -> Vec<PathBuf> {
+    let (mut found, mut next) = (vec![], vec![folder(manifest).to_path_buf()]);
+    while let Some(folder) = next.pop() {
+        if found.contains(&folder.join("src")) {
+            continue;
+        }
+        let manifest = folder.join("Cargo.toml");
+        let package =
+            packages.iter().find(|package| package["manifest_path"].as_str().map(Path::new) == Some(&manifest));
+        let all = package.and_then(|package| package["dependencies"].as_array()).map_or(&[][..], Vec::as_slice);
+        let used = all.iter().filter(|used| used["kind"].is_null() && used["name"].as_str() != Some("simt"));
+        next.extend(used.filter_map(|used| used["path"].as_str()).map(PathBuf::from));
+        found.push(folder.join("src"));
+    }
+    found
 }
 
 /// The whole path of a Cargo.toml, or of the Cargo.toml in a folder, and what cargo says of its workspace.
@@ -131,9 +165,15 @@ mod tests {
     const METADATA: &str = r#"{
         "packages": [
             {"name": "own-kernels", "manifest_path": "/w/kernels/Cargo.toml",
+             "dependencies": [{"name": "program", "kind": null, "path": "/w/program"},
+                              {"name": "simt", "kind": null, "path": "/elsewhere/simt"},
+                              {"name": "serde", "kind": null},
+                              {"name": "harness", "kind": "dev", "path": "/w/harness"}],
              "targets": [{"kind": ["custom-build"], "name": "build-script-build"},
                          {"kind": ["lib"], "name": "own-kernels"}]},
             {"name": "program", "manifest_path": "/w/program/Cargo.toml",
+             "dependencies": [{"name": "own-kernels", "kind": null, "path": "/w/kernels"},
+                              {"name": "other", "kind": null, "path": "/elsewhere/other"}],
              "targets": [{"kind": ["bin"], "name": "program"}]}
         ],
         "workspace_root": "/w", "target_directory": "/w/target"}"#;
@@ -147,6 +187,7 @@ mod tests {
         let package = of("/w/kernels/Cargo.toml").unwrap();
         assert_eq!((package.name.as_str(), package.library.as_str()), ("own-kernels", "own_kernels"));
         assert_eq!((package.folder(), package.target_dir.as_path()), (Path::new("/w/kernels"), Path::new("/w/target")));
+        assert_eq!(package.code, ["/w/kernels/src", "/w/program/src", "/elsewhere/other/src"].map(PathBuf::from));
     }
 
     #[test]
@@ -170,6 +211,8 @@ mod tests {
         let kernels = Package::at(&root.join("gpu")).unwrap();
         assert_eq!((kernels.name.as_str(), kernels.library.as_str()), ("rungs-kernels", "rungs_kernels"));
         let parts = Package::parts(&root.join("gpu")).unwrap();
+        let for_sm_90a: Vec<_> = parts.iter().filter(|part| part.is_for_sm_90a()).map(|part| &*part.name).collect();
+        assert_eq!(for_sm_90a, ["rungs-matmul", "rungs-products"]);
         assert!(parts.iter().any(|part| part.library == "rungs_odd_even") && !parts.contains(&kernels));
         let alone = Package::parts(&root.join("gpu/reduce")).unwrap();
         assert_eq!(alone, [Package::at(&root.join("gpu/reduce")).unwrap()]);

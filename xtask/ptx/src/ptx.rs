@@ -123,6 +123,12 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }
 
+/// Finished text that is for `arch`, too, with the name of that.
+pub(crate) fn retarget(text: &str, arch: &Arch) -> String {
+    let from = target(text).unwrap_or_default();
+    text.replacen(&format!(".target {from}"), &format!(".target {arch}"), 1)
+}
+
 /// The text without libnvvm's hints which bytes of a load are used: they need PTX 8.3, and [`set_version`] writes an
 /// older version.
 fn without_hints(text: &str) -> String {

@@ -100,14 +100,9 @@ impl World {
         ];
         files.iter().for_each(|(file, text)| self.write(&format!("{name}/{file}"), text));
         let manifest = self.root.join(name).join("Cargo.toml");
-        let target_dir = self.root.join("target");
-        Package {
-            name: name.into(),
-            library: "kernels".into(),
-            manifest,
-            workspace_root: self.root.clone(),
-            target_dir,
-        }
+        let (workspace_root, target_dir) = (self.root.clone(), self.root.join("target"));
+        let code = vec![self.root.join(name).join("src")];
+        Package { name: name.into(), library: "kernels".into(), manifest, workspace_root, target_dir, code }
     }
 
     /// What `cargo metadata` says of a package.
@@ -325,8 +320,8 @@ fn cargo_has_no_variables_of_the_cargo_around_it() {
         let workspace_root = root.parent().unwrap().to_owned();
         let target_dir = workspace_root.join("target");
         let (rustc, cargo) = (workspace_root.join("bin/rustc"), workspace_root.join("bin/cargo"));
-        let package =
-            Package { name: "kernels".into(), library: "kernels".into(), manifest, workspace_root, target_dir };
+        let (name, library, code) = ("kernels".to_string(), "kernels".to_string(), vec![root.join("src")]);
+        let package = Package { name, library, manifest, workspace_root, target_dir, code };
         let options = world.options(&package, "sm_80");
         build(&Toolchain { rustc, cargo, version: "1.95.0".into() }, &options).unwrap();
         return;
@@ -451,6 +446,23 @@ fn packages_are_joined_for_each_architecture() {
     world.write("other/src/lib.rs", "changed");
     let why = build_all(&world.toolchain("1.95.0"), &all).unwrap_err();
     assert_eq!(why.to_string(), "the kernels do not compile for a GPU:\none is in two packages; rename one");
+}
+
+#[test]
+fn a_package_without_code_for_sm_90a_is_compiled_once_for_hopper() {
+    let world = World::new();
+    let packages = [world.package("kernels", "sm_90", "one"), world.package("other", "sm_90a", "two")];
+    world.write("other/src/lib.rs", "#[kernel(sm_90a)]\n");
+    let [one, two] = &packages;
+    let all = [world.options(one, "sm_90"), world.options(one, "sm_90a"), world.options(two, "sm_90a")];
+    let built = build_all(&world.toolchain("1.95.0"), &all).unwrap();
+    let second = finished("sm_90a", "two", false);
+    let texts = [
+        ("sm_90".into(), finished("sm_90", "one", false)),
+        ("sm_90a".into(), finished("sm_90a", "one", false) + second.split("size 64\n").nth(1).unwrap()),
+    ];
+    let found: Vec<_> = built.iter().map(|ptx| (ptx.arch.to_string(), ptx.text.clone())).collect();
+    assert_eq!((found, world.calls("kernels"), world.calls("other")), (texts.to_vec(), 1, 1));
 }
 
 /// The code for a program with these texts, each as the expression for it.
