@@ -65,7 +65,7 @@ impl<B: Block> Window<B> {
             thread::sync_threads(); // all have read the extremes, and the values are there, before they are overwritten
             return Some((least, top_bits));
         }
-        self.from_least(least, top_bits).sort_loaded::<FULL>(&room, mine, least, keys, values, order);
+        self.from_least(least, top_bits).sort_loaded::<FULL>(&room, mine, keys, values, order);
         None
     }
 

@@ -1,6 +1,7 @@
 //! Launch 3, or the first one where the host chose the digits: how often each digit has each value.
 
-use super::{CONTROL_WORDS, TABLE_WORDS, TICKETS, by_buckets};
+use super::linear::LINEAR;
+use super::{TABLE_WORDS, TICKETS, by_buckets};
 use crate::codes::{CODES_WORDS, Codes};
 use crate::digits::{DIGITS, count_digits};
 use crate::from_last::{PASSES_WORDS, Passes};
@@ -49,7 +50,7 @@ pub fn radix_msd_pairs_count<C: Copies>(
         if i < TABLE_WORDS {
             other.set(i, 0);
         }
-        if i < CONTROL_WORDS - TICKETS {
+        if i < LINEAR - TICKETS {
             control.set(TICKETS + i, 0);
         }
         by_digits = !by_buckets(control, buckets, sort);

@@ -1,5 +1,6 @@
 //! What the host launches, and the scratch memory in addition to the pairs.
 
+use super::linear::second_bits;
 use super::*;
 use crate::buckets::{histogram_blocks, histogram_shared};
 use crate::codes::CODES_WORDS;
@@ -9,7 +10,7 @@ use crate::learned::{
     ABOUT, COUNT_WORDS, LEARN_THREADS, MAP_WORDS, NUMBER_BITS, learn_blocks, learned_histogram_shared,
     radix_learned_map,
 };
-use crate::msd::{Mapped, Plain, SAMPLE, is_float};
+use crate::msd::{Mapped, Plain, is_float};
 use crate::pass::{PASS_SHARED, PASS_THREADS, pass_tile};
 use crate::ways::PASSES;
 use rungs_common::keys::{self, UNSIGNED};
@@ -88,9 +89,9 @@ const PAIRS_PER_PIECE: u32 = 1 << 25;
 pub struct Plan {
     /// Pairs.
     pub n: u32,
-    /// Top bits that buckets are told apart by; 0 if pairs go by digits whatever they are.
-    pub top_bits: u32,
-    /// Bits of a bucket's number by a map, at most as many; 0 if pairs of floats go as others do.
+    /// Bits of a bucket's number; 0 if pairs go by digits whatever they are.
+    pub bits: u32,
+    /// The same by a learned map, at most as many; 0 if pairs of floats go as others do.
     pub map_bits: u32,
     /// Whether passes have the small shape.
     pub small: bool,
@@ -102,12 +103,12 @@ impl Plan {
     /// For `n` pairs on a device.
     pub const fn new(n: u32, device: Device) -> Self {
         let Device { multiprocessors, shared_per_block, .. } = device;
-        let (tiles, mut top_bits) = (n / Large::TILE, LEAST_TOP_BITS);
-        while top_bits < 2 * MAX_BITS && n >> top_bits > BUCKET_MEAN {
-            top_bits += 1;
+        let (tiles, mut bits) = (n / Large::TILE, LEAST_TOP_BITS);
+        while bits < 2 * MAX_BITS && n >> bits > BUCKET_MEAN {
+            bits += 1;
         }
-        let fits = HISTOGRAM_STATIC + histogram_shared(top_bits) <= shared_per_block;
-        let suits = tiles >= TILES_BY_BUCKETS * multiprocessors && n >> top_bits <= BUCKET_MEAN;
+        let fits = HISTOGRAM_STATIC + histogram_shared(bits) <= shared_per_block;
+        let suits = tiles >= TILES_BY_BUCKETS * multiprocessors && n >> bits <= BUCKET_MEAN;
         let mut map_bits = LEAST_MAP_BITS;
         while map_bits < NUMBER_BITS && n > (ABOUT >> (NUMBER_BITS - map_bits)) * LEARNED_MEAN {
             map_bits += 1;
@@ -115,7 +116,7 @@ impl Plan {
         let map_fits = HISTOGRAM_STATIC + learned_histogram_shared(map_bits) <= shared_per_block;
         Self {
             n,
-            top_bits: if fits && suits { top_bits } else { 0 },
+            bits: if fits && suits { bits } else { 0 },
             map_bits: if fits && suits && map_fits { map_bits } else { 0 },
             small: tiles <= TILES_SMALL * multiprocessors,
             multiprocessors,
@@ -124,29 +125,35 @@ impl Plan {
 
     /// Bits of a bucket's number.
     const fn bits(&self, by_map: bool) -> u32 {
-        if by_map { self.map_bits } else { self.top_bits }
+        if by_map { self.map_bits } else { self.bits }
     }
 
     /// Bits of the two partitions.
     const fn parts(&self, by_map: bool) -> (u32, u32) {
-        let first = self.bits(by_map).div_ceil(2);
-        (first, self.bits(by_map) - first)
+        let second = second_bits(self.bits(by_map));
+        (self.bits(by_map) - second, second)
     }
 
     /// Slots of the second partition, empty ones included, or of the tiles of every pass.
     const fn slots(&self, by_map: bool) -> u32 {
         let tile = if self.small { Small::TILE } else { Large::TILE };
-        if self.top_bits == 0 { self.n.div_ceil(tile) } else { self.n / tile + (1 << self.parts(by_map).0) }
+        if self.bits == 0 { self.n.div_ceil(tile) } else { self.n / tile + (1 << self.parts(by_map).0) }
     }
 
-    /// Most pairs of a bucket by the map.
-    const fn most_by_map(&self) -> u32 {
-        (2 + self.n / PAIRS_PER_PIECE) * PIECE
+    /// Most pairs of a bucket.
+    const fn most(&self, by_map: bool) -> u32 {
+        if by_map {
+            (2 + self.n / PAIRS_PER_PIECE) * PIECE
+        } else if self.small_buckets() {
+            SmallBuckets::MOST
+        } else {
+            PIECE
+        }
     }
 
     /// Whether buckets are sorted by small blocks.
     const fn small_buckets(&self) -> bool {
-        self.n >> self.top_bits <= SMALL_MEAN
+        self.n >> self.bits <= SMALL_MEAN
     }
 }
 
@@ -177,7 +184,7 @@ pub struct Sorter {
 impl Sorter {
     fn new(on: &dyn Launcher, n: u32) -> Result<Self> {
         let plan = Plan::new(n, on.device());
-        let by_buckets = plan.top_bits != 0;
+        let by_buckets = plan.bits != 0;
         Ok(Self {
             plan,
             pairs: [on.scratch(n)?, on.scratch(if by_buckets { 0 } else { n })?],
@@ -185,7 +192,7 @@ impl Sorter {
             control: on.zeros(CONTROL_WORDS)?,
             counts: on.zeros(2 * TABLE_WORDS)?,
             passes: on.zeros(if by_buckets { PASSES_WORDS + CODES_WORDS } else { 0 })?,
-            histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
+            histogram: on.zeros(if by_buckets { 1 << plan.bits } else { 0 })?,
             // Behind other zeroes, so that one fill zeroes all.
             learn: on.zeros(if plan.map_bits != 0 { COUNT_WORDS + MAP_WORDS } else { 0 })?,
             buckets: on.scratch(if by_buckets { buckets_words(plan.slots(false)) } else { 0 })?,
@@ -206,7 +213,7 @@ impl Sorter {
             on.clear(self.control.view())?;
             self.epoch = 1;
         }
-        if plan.top_bits == 0 {
+        if plan.bits == 0 {
             self.count_digits::<PerTwoLanes>(on, pairs, count_blocks(plan.n, plan.multiprocessors))?;
             for number in 0..PASSES {
                 if plan.small { self.pass::<Small>(on, pairs, number)? } else { self.pass::<Large>(on, pairs, number)? }
@@ -217,7 +224,7 @@ impl Sorter {
             if by_map {
                 self.learn(on, pairs)?
             } else {
-                self.count_top_bits(on, pairs)?
+                self.count_buckets(on, pairs)?
             }
             self.start_buckets(on, by_map)?;
             self.count_digits::<PerLane>(on, pairs, histogram_blocks(plan.n, plan.multiprocessors))?;
@@ -230,7 +237,6 @@ impl Sorter {
             }
             if by_map {
                 self.sort_buckets_of::<LearnedBuckets>(on, pairs)?;
-                self.sort_oversized(on, pairs)?;
             } else if plan.small_buckets() {
                 self.sort_buckets_of::<SmallBuckets>(on, pairs)?;
             } else {
@@ -258,19 +264,19 @@ impl Sorter {
         let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), HISTOGRAM_THREADS);
         let geometry = geometry.shared(learned_histogram_shared(map_bits)).overlapping();
         // Twice the share of a sample that the largest bucket has.
-        let share = 2 * u64::from(SAMPLE) * u64::from(plan.most_by_map()) / u64::from(n);
+        let share = 2 * u64::from(SAMPLE) * u64::from(plan.most(true)) / u64::from(n);
         let skewed = SKEWED.max(share as u32);
         let args = (keys, order, map_bits, skewed, map, histogram, control, self.epoch);
         on.launch(radix_msd_pairs_histogram_learned, geometry, args)
     }
 
-    /// Launch 1, by the top bits.
-    fn count_top_bits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
-        let Plan { n, top_bits, multiprocessors, .. } = self.plan;
+    /// Launch 1, by the linear map.
+    fn count_buckets(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
+        let Plan { n, bits, multiprocessors, .. } = self.plan;
         let (histogram, control) = (self.histogram.view(), self.control.view());
         let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), HISTOGRAM_THREADS);
-        let geometry = geometry.shared(histogram_shared(top_bits));
-        let (geometry, args) = (geometry.overlapping(), (keys, order, top_bits, histogram, control, self.epoch));
+        let geometry = geometry.shared(histogram_shared(bits));
+        let (geometry, args) = (geometry.overlapping(), (keys, order, bits, histogram, control, self.epoch));
         if order == keys::UNSIGNED {
             on.launch(radix_msd_pairs_histogram::<Plain>::default(), geometry, args)
         } else {
@@ -282,15 +288,9 @@ impl Sorter {
     fn start_buckets(&self, on: &dyn Launcher, by_map: bool) -> Result {
         let (plan, (first, second)) = (self.plan, self.plan.parts(by_map));
         let geometry = Geometry::linear(1 << first, STARTS_THREADS).overlapping();
-        let most = if by_map {
-            plan.most_by_map()
-        } else if plan.small_buckets() {
-            SmallBuckets::MOST
-        } else {
-            LargeBuckets::MOST
-        };
         let histogram = self.histogram.view().slice(0, 1 << plan.bits(by_map));
-        let args = (histogram, plan.n, first, second, most, self.control.view(), self.epoch, self.buckets.view());
+        let args =
+            (histogram, plan.n, first, second, plan.most(by_map), self.control.view(), self.epoch, self.buckets.view());
         on.launch(radix_msd_pairs_starts, geometry, args)
     }
 
@@ -312,7 +312,7 @@ impl Sorter {
         radix_msd_pairs_pass<S, Joined>: Kernel<Args = PassArgs>,
     {
         let ((first, second), KeysWithValues { keys, values, order }) = (self.plan.parts(S::MAPPED), pairs);
-        let all = if S::MAPPED { NUMBER_BITS } else { u32::BITS };
+        let all = if S::MAPPED { NUMBER_BITS } else { self.plan.bits };
         let (shift, bits) = match (S::BUCKETS, number) {
             (false, _) => (number * BITS, BITS),
             (true, 0) => (all - first, first),
@@ -338,30 +338,24 @@ impl Sorter {
         }
     }
 
-    /// The launch that sorts the buckets.
+    /// The launches that sort the buckets.
     fn sort_buckets_of<B: Block>(&self, on: &dyn Launcher, pairs: KeysWithValues) -> Result
     where
         radix_msd_pairs_bucket_sort<B>: Kernel<Args = BucketSortArgs>,
     {
-        let (KeysWithValues { keys, values, order }, top_bits) = (pairs, self.plan.bits(B::MAPPED));
-        let geometry = Geometry::linear(1 << top_bits, B::THREADS).shared(bucket_sort_shared::<B>()).overlapping();
+        let (KeysWithValues { keys, values, order }, bits) = (pairs, self.plan.bits(B::MAPPED));
+        let geometry = Geometry::linear(1 << bits, B::THREADS).shared(bucket_sort_shared::<B>()).overlapping();
         let (control, buckets, histogram) = (self.control.view(), self.buckets.view(), self.histogram.view());
-        let args = (keys, values, order, top_bits, control, buckets, self.epoch, histogram);
-        on.launch(radix_msd_pairs_bucket_sort::<B>::default(), geometry, args)
-    }
-
-    /// The launch that sorts the buckets that do not fit a block.
-    #[rustfmt::skip]
-    fn sort_oversized(
-        &self, on: &dyn Launcher, KeysWithValues { keys, values, order }: KeysWithValues,
-    ) -> Result {
-        let Plan { map_bits, multiprocessors, .. } = self.plan;
-        // A thread for each bucket at least.
-        let blocks = (OVERSIZED_BLOCKS * multiprocessors).max((1u32 << map_bits).div_ceil(OVERSIZED_THREADS));
+        let args = (keys, values, order, bits, control, buckets, self.epoch, histogram);
+        on.launch(radix_msd_pairs_bucket_sort::<B>::default(), geometry, args)?;
+        if self.plan.most(B::MAPPED) <= B::MOST {
+            return Ok(());
+        }
+        // What does not fit a block; a thread for each bucket at least.
+        let blocks = (OVERSIZED_BLOCKS * self.plan.multiprocessors).max((1u32 << bits).div_ceil(OVERSIZED_THREADS));
         let shared = bucket_sort_shared::<LearnedBuckets>();
         let geometry = Geometry::linear(blocks, OVERSIZED_THREADS).shared(shared).overlapping();
-        let (control, buckets) = (self.control.view(), self.buckets.view());
-        let args = (keys, values, self.pairs[0].view(), order, map_bits, control, buckets, self.epoch);
+        let args = (keys, values, self.pairs[0].view(), order, bits, B::MOST, control, buckets, self.epoch);
         on.launch(radix_msd_pairs_oversized, geometry, args)
     }
 

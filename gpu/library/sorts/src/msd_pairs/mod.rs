@@ -2,19 +2,24 @@
 //!
 //! **Idea.** Keys with values need a stable sort: equal keys differ in their values. The partitions keep the order of
 //! the keys, as `onesweep` does, but take the top digits first, as `msd-buckets` does: after two of them instead of
-//! four the pairs lie in buckets that fit the shared memory of a block. There the top bits of a key, which all keys of
-//! its bucket share, are replaced by its place in the bucket. So no two words are equal, an unstable sort of the words
-//! is a stable sort of the keys, and each word tells where its value lies.
+//! four the pairs lie in buckets that fit the shared memory of a block. There a key becomes a word: its difference from
+//! the least key of the bucket, and its place in the bucket. So no two words are equal, an unstable sort of the words is
+//! a stable sort of the keys, and each word tells where its value lies.
+//!
+//! **Buckets.** Each has an equal part of the span of the keys: a linear map says which, by a subtraction and a product.
+//! For keys that fill all words that is the same as their top bits. Numbers up to a million, and timestamps, share their
+//! top bits, but they fill their span. A sample shows the span; where a key is outside of it, pairs go by digits.
 //!
 //! A key and its value lie side by side between passes: the runs that a tile writes are twice as long, and fewer
 //! sectors of memory are written in part. Ranks come from one word of shared memory for each half warp and digit: how
 //! many pairs had the digit before, and the set of lanes that have it now. Where many lanes have the same digit, two
 //! votes find them instead of atomics.
 //!
-//! If a bucket is too large for a block, pairs are sorted by all digits, from the last one, as in `onesweep`. A sample
-//! of the keys tells that in nearly all cases, the histogram in the others. All launches are made, and those of the
-//! other sort exit early. Even a block that exits at once costs launch time, so all passes by digits share one
-//! persistent kernel. A digit in which no two keys differ takes no pass.
+//! If a bucket is too large for a block, it is sorted in pieces, which are merged. If it is far too large, pairs are
+//! sorted by all digits, from the last one, as in `onesweep`. A sample of the keys tells that in nearly all cases, the
+//! histogram in the others. All launches are made, and those of the other sort exit early. Even a block that exits at
+//! once costs launch time, so all passes by digits share one persistent kernel. A digit in which no two keys differ
+//! takes no pass.
 //!
 //! **Few values.** Keys of few values differ in all digits, but each digit has few values. If the product of their
 //! numbers is at most 256 for all digits, or for the first digits and for the others, `codes.rs` maps keys to codes of
@@ -25,8 +30,7 @@
 //! chooses, floats go to buckets by a map, which the device learns from a sample as in `learned`. The partitions take
 //! their digits from the number that the map gives a key. Keys of such a bucket share no bits, but they are close to
 //! each other: a word keeps the difference from the least key of its bucket. Few buckets, those of sparse keys, have
-//! differences of more than 19 bits. They are sorted twice, by the last bits and by the others. A bucket that does not
-//! fit a block is sorted in pieces, which are merged. If a bucket has too many pieces, all pairs go by digits.
+//! differences of more than 19 bits. They are sorted twice, by the last bits and by the others.
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its
 //! peak, shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In
@@ -36,7 +40,8 @@
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
 //! can be left out. By codes two reads to count and two passes, 40 bytes, or a read, a copy and a pass, 36 bytes. Seven
-//! launches where the device chooses, nine for floats; for fewer pairs five, by digits: `count.rs`, `pass.rs`.
+//! launches where the device chooses, eight if buckets nearly fill a block, nine for floats; for fewer pairs five, by
+//! digits: `count.rs`, `pass.rs`.
 //!
 //! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
 //! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, of 224 for small
@@ -55,12 +60,13 @@
 //! | 1 | `histogram.rs` | counts the keys of each bucket | exits, if a sample shows that keys are skewed |
 //! | 2 | `starts.rs` | finds where each bucket starts | finds that a bucket is too large |
 //! | 3 | `count.rs` | exits | counts all digits, and finds where each value starts |
-//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | exit |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the two digits of the bucket | exit |
 //! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | exits |
-//! | 7 | `rest.rs` | exits | all passes, by digits or by codes |
+//! | 7 | `oversized.rs` | sorts the buckets that do not fit a block | exits |
+//! | 8 | `rest.rs` | exits | all passes, by digits or by codes |
 //!
-//! Floats take two more launches. Launch 1 is `radix_learned_map` of `learned` and then a histogram by the map; before
-//! the last launch, `oversized.rs` sorts the buckets that do not fit a block. `any.rs` sorts a bucket by a map.
+//! `linear.rs` has the map. For up to 2200 pairs per bucket there is no launch 7. For floats launch 1 is
+//! `radix_learned_map` of `learned` and then a histogram by that map. `any.rs` sorts a bucket of it.
 
 mod any;
 mod bucket_sort;
@@ -68,6 +74,7 @@ mod count;
 mod histogram;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
+mod linear;
 mod oversized;
 mod pass;
 mod ranks;
@@ -81,6 +88,7 @@ mod window;
 pub use bucket_sort::*;
 pub use count::*;
 pub use histogram::*;
+pub use linear::Linear;
 pub use oversized::*;
 pub use pass::*;
 pub use rest::*;
@@ -90,12 +98,13 @@ pub use tile::PASS_STATIC;
 pub use window::*;
 
 use super::msd::spread;
+use linear::{LINEAR, LINEAR_WORDS};
 use simt::Global;
 use simt::atomic::{Order::Relaxed, Scope};
 
 /// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass or partition; or, if one
-/// launch does all passes, a ticket and the number of tiles done for each.
-pub const CONTROL_WORDS: u32 = 32;
+/// launch does all passes, a ticket and the number of tiles done for each. At the end the linear map.
+pub const CONTROL_WORDS: u32 = LINEAR + LINEAR_WORDS;
 const ROAD: u32 = 0;
 const TICKETS: u32 = 1;
 

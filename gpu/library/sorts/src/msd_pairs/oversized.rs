@@ -1,8 +1,8 @@
-//! Launch 8 for floats: sorts the buckets that do not fit a block.
+//! Sorts the buckets that do not fit a block.
 //!
-//! The ends of the range of a map are found from few keys, so the first bucket and the last one are larger than others,
-//! and a sample misses some clusters. A block sorts such a bucket in pieces that fit, and merges them: a pair knows its
-//! place in its own piece, and finds it in each other one by a binary search.
+//! The ends of the range of a learned map are found from few keys, so the first bucket and the last one are larger than
+//! others, and a sample misses some clusters. A block sorts such a bucket in pieces that fit, and merges them: a pair
+//! knows its place in its own piece, and finds it in each other one by a binary search.
 
 use super::window::{Block, LearnedBuckets, Window};
 use super::{Buckets, by_buckets};
@@ -25,13 +25,13 @@ shared!(FOUND: [u32; 1]);
 shared!(OVERSIZED: [u32; OVERSIZED_THREADS]);
 
 /// Sorts in place each of `1 << bits` buckets that [`radix_msd_pairs_bucket_sort`](super::radix_msd_pairs_bucket_sort)
-/// has left alone, by way of `other`, memory for as many pairs. Thread t of block b looks at bucket t · blocks + b, so
-/// that neighbours, which are alike, have different blocks.
+/// has left alone, since they have more than `most` pairs, by way of `other`, memory for as many pairs. Thread t of
+/// block b looks at bucket t · blocks + b, so that neighbours, which are alike, have different blocks.
 #[kernel(max_threads = OVERSIZED_THREADS, min_blocks = OVERSIZED_BLOCKS, max_spills = 16)]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_oversized(
-    keys: Global<u32>, values: Global<u32>, other: Global<u64>, order: u32, bits: u32, control: Global<u32>,
-    buckets: Global<u32>, sort: u32,
+    keys: Global<u32>, values: Global<u32>, other: Global<u64>, order: u32, bits: u32, most: u32,
+    control: Global<u32>, buckets: Global<u32>, sort: u32,
 ) {
     let t = thread::thread_idx_x();
     let (found, list) = (FOUND::view(), OVERSIZED::view());
@@ -46,7 +46,7 @@ pub fn radix_msd_pairs_oversized(
     thread::sync_threads(); // none is found before the first is
     let starts = Buckets::new(buckets).starts;
     let b = t * thread::grid_dim_x() + thread::block_idx_x();
-    if b < 1 << bits && starts.get(b + 1) - starts.get(b) > LearnedBuckets::MOST {
+    if b < 1 << bits && starts.get(b + 1) - starts.get(b) > most {
         list.set(found.fetch_add(0, 1, Relaxed, Scope::Block), b);
     }
     thread::sync_threads(); // all are found before the first is sorted
@@ -75,7 +75,7 @@ fn sort_oversized(keys: Global<u32>, values: Global<u32>, other: Global<u64>, or
         let mut piece = start;
         while piece < end {
             clear_counters(OVERSIZED_THREADS);
-            let window = Window::<LearnedBuckets>::new(piece, end.min(piece + PIECE), 0);
+            let window = Window::<LearnedBuckets>::new(piece, end.min(piece + PIECE));
             window.sort_any(false, keys, values, UNSIGNED);
             thread::sync_threads(); // the piece is in order, and the shared memory is free
             piece += PIECE;

@@ -41,7 +41,8 @@ impl Origin for Joined {
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Pass {
-    /// The first bit of its digit, in the key or in the number that a map gives the key.
+    /// The first bit of its digit, in the key, in the number that a learned map gives the key, or in the number of the
+    /// bucket by a linear map.
     pub shift: u32,
     /// Number of bits of its digit.
     pub bits: u32,
@@ -82,7 +83,7 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
 ) {
     let (t, counters) = (thread::thread_idx_x(), Counters::<S>::at(8 * S::TILE));
     grid::let_next_start();
-    grid::wait_for_previous(); // pairs, tables and tickets
+    grid::wait_for_previous(); // pairs, tables, map and tickets
     if S::BUCKETS && !by_buckets(control, buckets, pass.epoch - pass.number) {
         return;
     }
@@ -132,7 +133,7 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
     thread::sync_threads(); // the tile is in order and the offsets are known before pairs are written out
     // Neighbours have nearly the same key now, and read the same word of the table.
     let map = S::MAPPED.then(map);
-    let digit = |key: u32| map.map_or(key >> tile.shift, |map| map.bucket(key)) & tile.mask;
+    let digit = |key: u32| map.map_or_else(|| tile.digit_of(key, tile.shift), |map| map.bucket(key) & tile.mask);
     if !O::APART && (S::BUCKETS || pass.number == PASSES - 1) {
         tile.store(sorted, counters, digit, |place, pair| {
             keys.set(place, (pair as u32).decode(pass.decode));

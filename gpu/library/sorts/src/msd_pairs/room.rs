@@ -105,7 +105,7 @@ impl<B: Block> Room<B> {
         if t < 2 {
             DROPPED::view().set(t, 0);
         }
-        let zeros = if B::MAPPED { window.zeros } else { 0 };
+        let zeros = window.zeros;
         let mut crowded = false;
         if t / warp::WARP == SAMPLED_WARP && (t | 31) + B::THREADS < window.filled {
             let counter = mul_hi(words[1] << zeros << 1, Self::COUNTERS);

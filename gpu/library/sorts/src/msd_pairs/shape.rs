@@ -20,8 +20,10 @@ pub trait Shape: Copy + 'static {
     const BUCKETS: bool = false;
     /// Bytes per thread of spilled registers that are accepted.
     const SPILLS: u32 = 0;
-    /// Whether a digit is one of the number that a map gives the key, not one of the key.
+    /// Whether a digit is one of the number that a learned map gives the key.
     const MAPPED: bool = false;
+    /// Whether a digit is one of the number that a linear map gives the key, not one of the key.
+    const LINEAR: bool = Self::BUCKETS && !Self::MAPPED;
 
     /// Pairs per tile.
     const TILE: u32 = Self::THREADS * Self::ITEMS;

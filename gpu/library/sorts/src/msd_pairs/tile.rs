@@ -1,5 +1,6 @@
 //! The tile of a block in a pass: which pairs it has, by which digit they go, and how they come in and go out.
 
+use super::linear::Written;
 use super::ranks::{Counters, HALF, Ranks};
 use super::shape::{GROUP, MAX_ITEMS, Shape};
 use super::{Buckets, Origin, Pass, TABLE_WORDS, TICKETS};
@@ -10,6 +11,7 @@ use core::marker::PhantomData;
 use rungs_common::keys::Word;
 use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
+use simt::math::mul_hi;
 use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 
 /// Warps that have a digit per thread.
@@ -63,8 +65,13 @@ pub struct Tile<S> {
     pub before: u32,
     /// The first bucket of the second partition.
     bucket: u32,
+    /// The first bit of the digit in the key; by a linear map the least key of its span.
     pub shift: u32,
     pub mask: u32,
+    /// By a linear map: the scale of the digit and what is before it in a bucket's number,
+    scale: u32,
+    /// and the largest such number.
+    last: u32,
     /// Where the first row of this thread's half warp has the thread's pair.
     first: u32,
     shape: PhantomData<S>,
@@ -85,8 +92,15 @@ impl<S: Shape> Tile<S> {
         let Pass { shift, bits, .. } = plan.pass;
         let mask = (1 << bits) - 1;
         let first = t / HALF * (S::ITEMS * HALF) + t % HALF;
+        let (shift, scale) = if S::LINEAR {
+            let map = Written::read(control);
+            (map.least(), map.scale() >> shift)
+        } else {
+            (shift, 0)
+        };
         let tile = |begin, count, before, bucket| {
-            Some(Self { slot, begin, count, before, bucket, shift, mask, first, shape: PhantomData })
+            let last = bucket | mask;
+            Some(Self { slot, begin, count, before, bucket, shift, mask, scale, last, first, shape: PhantomData })
         };
         if S::BUCKETS && number == 1 {
             let Buckets { starts, tiles, .. } = Buckets::new(plan.buckets);
@@ -107,10 +121,12 @@ impl<S: Shape> Tile<S> {
     }
 
     /// The keys of this thread, mapped, and the values if they lie next to them. A pair past the end counts as one with
-    /// the largest key: it is the last of its digit, and is not stored.
+    /// the largest digit: it is the last of it, and is not stored.
     #[simt::device]
     pub fn load<O: Origin>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
-        let mut mine = Pairs { keys: [u32::LARGEST; MAX_ITEMS], values: [0; MAX_ITEMS] };
+        // No key is as far above the least one.
+        let largest = if S::LINEAR { self.shift.wrapping_sub(1) } else { u32::LARGEST };
+        let mut mine = Pairs { keys: [largest; MAX_ITEMS], values: [0; MAX_ITEMS] };
         if O::APART {
             self.read(keys, |i, key| mine.keys[i] = key.encode(pass.encode));
         } else {
@@ -130,10 +146,17 @@ impl<S: Shape> Tile<S> {
         });
     }
 
-    /// The digit of pair `i` of this thread. `shift`: the first bit of a digit of the key.
+    /// The digit of pair `i` of this thread. `shift`: that of the tile.
     #[simt::device]
     pub fn digit(&self, mine: &Pairs, ranks: &Ranks, i: usize, shift: u32) -> u32 {
-        if S::MAPPED { ranks.noted(i) } else { mine.keys[i] >> shift & self.mask }
+        if S::MAPPED { ranks.noted(i) } else { self.digit_of(mine.keys[i], shift) }
+    }
+
+    /// The digit of a key where no learned map says it.
+    #[simt::device]
+    pub fn digit_of(&self, key: u32, shift: u32) -> u32 {
+        let number = if S::LINEAR { mul_hi(key.wrapping_sub(shift), self.scale).min(self.last) } else { key >> shift };
+        number & self.mask
     }
 
     /// Calls `f` with the index and the content of each element that the tile has for this thread.

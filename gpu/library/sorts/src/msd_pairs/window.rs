@@ -14,7 +14,7 @@ pub trait Block: Copy + 'static {
     const FULL_ROWS: u32;
     /// Bytes per thread of spilled registers that are accepted.
     const SPILLS: u32 = 8;
-    /// Whether keys of a bucket may differ in any bit.
+    /// Whether keys of a bucket may differ in any bit, since it is one of a learned map.
     const MAPPED: bool = false;
 
     /// Slots.
@@ -70,13 +70,13 @@ pub struct Window<B> {
     pub filled: u32,
     /// The number of the pair of slot 0.
     pub first: u32,
-    /// Top bits that the keys share and words do not keep: slots have as many bits at the end.
+    /// Bits of a slot, at the end of a word.
     pub top_bits: u32,
-    /// Where keys of a bucket may differ in any bit: what is taken off them,
+    /// What a word has less than its key: at most the least one.
     pub least: u32,
-    /// how many bits behind that,
+    /// Bits of the difference that the word does not keep, at its end: not zero in buckets of sparse keys alone.
     pub dropped: u32,
-    /// and how many bits of all words are zero in front.
+    /// Bits of all words that are zero in front.
     pub zeros: u32,
     block: PhantomData<B>,
 }
@@ -84,13 +84,13 @@ pub struct Window<B> {
 impl<B: Block> Window<B> {
     /// The slots of the pairs from `start` up to `end`.
     #[simt::device]
-    pub fn new(start: u32, end: u32, top_bits: u32) -> Self {
+    pub fn new(start: u32, end: u32) -> Self {
         let skip = start % 32;
         Self {
             skip,
             filled: skip + end - start,
             first: start - skip,
-            top_bits,
+            top_bits: LEAST_TOP_BITS,
             least: 0,
             dropped: 0,
             zeros: 0,
@@ -114,8 +114,8 @@ impl<B: Block> Window<B> {
     /// What a word keeps of a key, above the slot.
     #[simt::device]
     pub fn kept(&self, key: u32) -> u32 {
-        let key = if B::MAPPED { key.wrapping_sub(self.least) >> self.dropped } else { key };
-        key << self.top_bits
+        let above = key.wrapping_sub(self.least);
+        (if B::MAPPED { above >> self.dropped } else { above }) << self.top_bits
     }
 
     /// Calls `f` with the index of each pair that this thread has.
