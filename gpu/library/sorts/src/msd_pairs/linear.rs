@@ -119,7 +119,15 @@ impl Written {
         uniform(self.0[1])
     }
 
-    /// A key that is at most the least one of bucket `b` of `1 << bits`.
+    /// The least key that bucket `b` may have, modulo 2³²: it may be beyond all keys.
+    #[simt::device]
+    #[track_caller]
+    pub fn first_of(self, b: u32) -> u32 {
+        let above = (u64::from(b) << 32).div_ceil(u64::from(self.scale()));
+        self.least().wrapping_add(above as u32)
+    }
+
+    /// A key that is at most that, of `1 << bits` buckets, in fewer instructions.
     #[simt::device]
     #[track_caller]
     pub fn least_of(self, b: u32, bits: u32) -> u32 {

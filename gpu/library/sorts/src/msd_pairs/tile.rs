@@ -68,10 +68,10 @@ pub struct Tile<S> {
     /// The first bit of the digit in the key; by a linear map the least key of its span.
     pub shift: u32,
     pub mask: u32,
-    /// By a linear map: the scale of the digit and what is before it in a bucket's number,
+    /// By a linear map: the scale of the digit and what is before it in a bucket's number.
     scale: u32,
-    /// and the largest such number.
-    last: u32,
+    /// A key with the largest digit.
+    largest: u32,
     /// Where the first row of this thread's half warp has the thread's pair.
     first: u32,
     shape: PhantomData<S>,
@@ -92,15 +92,17 @@ impl<S: Shape> Tile<S> {
         let Pass { shift, bits, .. } = plan.pass;
         let mask = (1 << bits) - 1;
         let first = t / HALF * (S::ITEMS * HALF) + t % HALF;
-        let (shift, scale) = if S::LINEAR {
-            let map = Written::read(control);
-            (map.least(), map.scale() >> shift)
-        } else {
-            (shift, 0)
-        };
         let tile = |begin, count, before, bucket| {
-            let last = bucket | mask;
-            Some(Self { slot, begin, count, before, bucket, shift, mask, scale, last, first, shape: PhantomData })
+            let (mut shift, mut scale, mut largest) = (shift, 0, u32::LARGEST);
+            if S::LINEAR {
+                let map = Written::read(control);
+                if count < S::TILE {
+                    largest = map.first_of((bucket | mask) << shift);
+                }
+                (shift, scale) = (map.least(), map.scale() >> shift);
+            }
+            let shape = PhantomData;
+            Some(Self { slot, begin, count, before, bucket, shift, mask, scale, largest, first, shape })
         };
         if S::BUCKETS && number == 1 {
             let Buckets { starts, tiles, .. } = Buckets::new(plan.buckets);
@@ -124,9 +126,7 @@ impl<S: Shape> Tile<S> {
     /// the largest digit: it is the last of it, and is not stored.
     #[simt::device]
     pub fn load<O: Origin>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
-        // No key is as far above the least one.
-        let largest = if S::LINEAR { self.shift.wrapping_sub(1) } else { u32::LARGEST };
-        let mut mine = Pairs { keys: [largest; MAX_ITEMS], values: [0; MAX_ITEMS] };
+        let mut mine = Pairs { keys: [self.largest; MAX_ITEMS], values: [0; MAX_ITEMS] };
         if O::APART {
             self.read(keys, |i, key| mine.keys[i] = key.encode(pass.encode));
         } else {
@@ -155,7 +155,7 @@ impl<S: Shape> Tile<S> {
     /// The digit of a key where no learned map says it.
     #[simt::device]
     pub fn digit_of(&self, key: u32, shift: u32) -> u32 {
-        let number = if S::LINEAR { mul_hi(key.wrapping_sub(shift), self.scale).min(self.last) } else { key >> shift };
+        let number = if S::LINEAR { mul_hi(key.wrapping_sub(shift), self.scale) } else { key >> shift };
         number & self.mask
     }
 
