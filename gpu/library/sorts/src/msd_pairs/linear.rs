@@ -131,7 +131,7 @@ impl Written {
     #[simt::device]
     #[track_caller]
     pub fn least_of(self, b: u32, bits: u32) -> u32 {
-        let above = u64::from(b) * u64::from(uniform(self.0[2])) >> (bits - 1);
+        let above = (u64::from(b) * u64::from(uniform(self.0[2]))) >> (bits - 1);
         self.least().wrapping_add(above as u32)
     }
 
