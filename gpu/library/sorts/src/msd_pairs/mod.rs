@@ -24,7 +24,7 @@
 //! **Few values.** Keys of few values differ in all digits, but each digit has few values. If the product of their
 //! numbers is at most 256 for all digits, or for the first digits and for the others, `codes.rs` maps keys to codes of
 //! one or two bytes, and there are as many passes. On an H200, times CUB's radix sort at 2²⁴ and 2²⁸: two values 1.45
-//! and 1.49, 16 values 1.30 and 1.39. Four passes by digits are at 0.91 to 1.00, and timestamps at 0.92 and 0.86.
+//! and 1.48, 16 values 1.32 and 1.39. Four passes by digits are at 0.91 to 1.00.
 //!
 //! **Floats.** Their top bits do not spread them: half of those between 0 and 1 share an exponent. Where the device
 //! chooses, floats go to buckets by a map, which the device learns from a sample as in `learned`. The partitions take
@@ -34,8 +34,9 @@
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its
 //! peak, shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In
-//! the bucket sort it is shared memory (73 %; memory 57). Floats on an H200, times CUB's radix sort: uniform, normal
-//! and exponential 1.57 to 1.60 at 2²⁰, 1.26 to 1.31 at 2²², 1.20 to 1.26 at 2²⁴, and 1.14, 1.29 and 1.28 at 2²⁸.
+//! the bucket sort it is shared memory (73 %; memory 57). On an H200, times CUB's radix sort at 2²⁴ and 2²⁸: uniform
+//! integers 1.63 and 1.50, timestamps 1.56 and 1.44, a range of 10⁶ 1.45 and 1.15; floats, uniform, normal and
+//! exponential, 1.21 to 1.26 and 1.15, 1.30 and 1.28.
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
