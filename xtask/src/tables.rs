@@ -56,7 +56,7 @@ const FAMILIES: &[&str] = &[
 ];
 
 /// Folders in the folder of results with reports of other devices or days, each with a page of its own.
-const OTHERS: [(&str, &str); 2] = [("h100", "H100"), ("h200", "H200 on 29 November")];
+const OTHERS: [(&str, &str); 2] = [("h100", "H100"), ("h200", "H200 on 29 and 30 November")];
 
 /// The family whose rates the page of all results begins with.
 const RATES: &str = "radix";

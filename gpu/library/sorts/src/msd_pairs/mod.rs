@@ -3,12 +3,13 @@
 //! **Idea.** Keys with values need a stable sort: equal keys differ in their values. The partitions keep the order of
 //! the keys, as `onesweep` does, but take the top digits first, as `msd-buckets` does: after two of them instead of
 //! four the pairs lie in buckets that fit the shared memory of a block. There a key becomes a word: its difference from
-//! the least key of the bucket, and its place in the bucket. So no two words are equal, an unstable sort of the words is
-//! a stable sort of the keys, and each word tells where its value lies.
+//! the least key of the bucket, and its place in the bucket. So no two words are equal, an unstable sort of the words
+//! is a stable sort of the keys, and each word tells where its value lies.
 //!
-//! **Buckets.** Each has an equal part of the span of the keys: a linear map says which, by a subtraction and a product.
-//! For keys that fill all words that is the same as their top bits. Numbers up to a million, and timestamps, share their
-//! top bits, but they fill their span. A sample shows the span; where a key is outside of it, pairs go by digits.
+//! **Buckets.** Each has an equal part of the span of the keys: a linear map says which, by a subtraction and a
+//! product. For keys that fill all words that is the same as their top bits. Numbers up to a million, and timestamps,
+//! share their top bits, but they fill their span. A sample shows the span; where a key is outside of it, pairs go by
+//! digits.
 //!
 //! A key and its value lie side by side between passes: the runs that a tile writes are twice as long, and fewer
 //! sectors of memory are written in part. Ranks come from one word of shared memory for each half warp and digit: how
