@@ -5,7 +5,7 @@ use crate::registry::{self, Kernels};
 use crate::{project, table};
 use anyhow::{Context, Result, ensure};
 use rungs_ptx::{Arch, backends, ptx};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::{fs, thread};
@@ -41,12 +41,22 @@ pub fn run(args: &Args) -> Result<()> {
     let assembled: Vec<_> = thread::scope(|scope| {
         let start = |file: &'_ File| {
             let (path, arch) = (file.path.clone(), file.arch.to_string());
+            // Machine code for `sm_90` is for `sm_90a`, too.
+            let apart = older(&files, file).map(|older| {
+                let text = ptx::Apart::of(&file.text).without_those_of(&ptx::Apart::of(&older.text));
+                (project::target().join(format!("{}-alone.ptx", file.name)), text)
+            });
             let ptxas = &ptxas;
-            scope.spawn(move || ptxas.check(&path, &arch))
+            scope.spawn(move || {
+                let Some((path, text)) = apart else { return ptxas.check(&path, &arch) };
+                fs::write(&path, text).with_context(|| project::short(&path))?;
+                ptxas.check(&path, &arch)
+            })
         };
         let all: Vec<_> = files.iter().map(start).collect();
         all.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
+    let mut reported: BTreeMap<&str, Vec<Usage>> = BTreeMap::new();
     for (file, assembled) in files.iter().zip(assembled) {
         let short = project::short(&file.path);
         // ptxas says how much memory it is.
@@ -56,7 +66,11 @@ pub fn run(args: &Args) -> Result<()> {
             wrong.push(format!("{short}:{}: {}: {}", finding.line, finding.function, finding.what));
         }
         match assembled {
-            Ok(usages) => {
+            Ok(mut usages) => {
+                let own: BTreeSet<_> = usages.iter().map(|usage| usage.kernel.clone()).collect();
+                let of_older = older(&files, file).and_then(|older| reported.get(&*older.name));
+                usages.extend(of_older.into_iter().flatten().filter(|usage| !own.contains(&usage.kernel)).cloned());
+                reported.insert(&file.name, usages.clone());
                 let allowed = ptx::max_spills(&file.text)?;
                 for usage in &usages {
                     let declared = allowed.get(&*usage.kernel).copied().unwrap_or(0);
@@ -80,6 +94,12 @@ pub fn run(args: &Args) -> Result<()> {
     }
     ensure!(wrong.is_empty(), "{} found in the PTX:\n  {}", count(wrong.len()), wrong.join("\n  "));
     Ok(())
+}
+
+/// The file for `sm_90` before one for `sm_90a`: the kernels that both have alike are assembled once.
+fn older<'a>(files: &'a [File], file: &File) -> Option<&'a File> {
+    let name = file.name.strip_prefix("sm_90a").map(|rest| format!("sm_90{rest}"))?;
+    files.iter().find(|other| other.name == name)
 }
 
 /// The differences between files of the same name. A file that only one folder has is compared with nothing, which is

@@ -238,15 +238,25 @@ impl Apart {
     /// The text without the kernels other than this one; nothing if it is not there. Arrays in global memory are then
     /// each kernel's own, so they have to be constants.
     pub fn alone(&self, kernel: &str) -> Option<String> {
-        let this = self.kernels.get(kernel)?;
-        let mut others: Vec<_> = self.kernels.values().filter(|range| *range != this).collect();
-        others.sort_by_key(|range| range.start);
-        let (mut alone, mut done) = (String::new(), 0);
-        for other in others {
-            alone += &self.text[done..other.start];
-            done = other.end;
+        self.kernels.contains_key(kernel).then(|| self.only(|name, _| name == kernel))
+    }
+
+    /// The text without the kernels that the other one has alike.
+    pub fn without_those_of(&self, other: &Self) -> String {
+        self.only(|name, text| other.kernels.get(name).is_none_or(|range| other.text[range.clone()] != *text))
+    }
+
+    /// The text with only those kernels whose name and text are `kept`.
+    fn only(&self, kept: impl Fn(&str, &str) -> bool) -> String {
+        let left_out = self.kernels.iter().filter(|(name, range)| !kept(name, &self.text[(*range).clone()]));
+        let mut left_out: Vec<_> = left_out.map(|(_, range)| range).collect();
+        left_out.sort_by_key(|range| range.start);
+        let (mut only, mut done) = (String::new(), 0);
+        for range in left_out {
+            only += &self.text[done..range.start];
+            done = range.end;
         }
-        Some(alone + &self.text[done..])
+        only + &self.text[done..]
     }
 }
 

@@ -63,6 +63,10 @@ fn a_kernel_alone_has_what_all_kernels_share() {
     }
     let (begin, end) = (both.find(".visible .entry first").unwrap(), both.find("\n\t// .globl\tsecond").unwrap());
     assert_eq!(apart.alone("second").unwrap(), both[..begin].to_owned() + &both[end..]);
+    let changed = both.replacen("ret;", "exit;", 1);
+    assert_eq!(Apart::of(&changed).without_those_of(&apart), Apart::of(&changed).alone("first").unwrap());
+    assert!(entries(&apart.without_those_of(&apart)).is_empty());
+    assert_eq!(apart.without_those_of(&Apart::default()), both);
     assert_eq!(apart.alone("third"), None);
     assert_eq!(apart.alone("fir"), None);
 }
