@@ -12,8 +12,9 @@ pub trait Block: Copy + 'static {
     const BLOCKS: u32;
     /// Rows of slots that are full in nearly all buckets of as many pairs as the block is for.
     const FULL_ROWS: u32;
-    /// Bytes per thread of spilled registers that are accepted.
-    const SPILLS: u32 = 8;
+    /// Bytes per thread of spilled registers that are accepted: more without the registers that Hopper has for values
+    /// that are the same in a warp, such as the least key of the bucket.
+    const SPILLS: u32 = if cfg!(sm_90) { 8 } else { 16 };
     /// Whether keys of a bucket may differ in any bit, since it is one of a learned map.
     const MAPPED: bool = false;
 
