@@ -6,7 +6,7 @@
 //! the least key of the bucket, and its place in the bucket. So no two words are equal, an unstable sort of the words
 //! is a stable sort of the keys, and each word tells where its value lies.
 //!
-//! **Buckets.** Each has an equal part of the span of the keys: a linear map says which, by a subtraction and a
+//! Each bucket has an equal part of the span of the keys: a linear map says which, by a subtraction and a
 //! product. For keys that fill all words that is the same as their top bits. Numbers up to a million, and timestamps,
 //! share their top bits, but they fill their span. A sample shows the span; where a key is outside of it, pairs go by
 //! digits.
