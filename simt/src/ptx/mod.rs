@@ -281,7 +281,7 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn release_registers<const N: u32>() {
-        // SAFETY: ptxas compiles the code behind it for so many; the API bounds `N`.
+        // SAFETY: ptxas compiles the code behind it for `N` registers; the API bounds `N`.
         unsafe { setmaxnreg_dec(const { N as i32 }) }
     }
 

@@ -22,7 +22,7 @@ const MARGIN: u32 = 7;
 /// What rounding adds to a scale is less than this part of it.
 const ROUNDING: f32 = 1e-6;
 
-/// Bits of the digit of the second partition among so many bits of a bucket's number.
+/// How many of the `bits` of a bucket's number are the digit of the second partition.
 #[simt::device]
 pub const fn second_bits(bits: u32) -> u32 {
     bits / 2
@@ -32,7 +32,7 @@ pub const fn second_bits(bits: u32) -> u32 {
 #[derive(Clone, Copy)]
 pub struct Linear {
     /// The first key of the span.
-    pub least: u32,
+    least: u32,
     /// The last key of the span, less the first.
     width: u32,
     /// At least the number of buckets, and a multiple of `1 << second_bits`: the first digit has a scale of its own.
@@ -73,7 +73,7 @@ impl Linear {
     pub fn write(self, bits: u32, control: Global<u32>) {
         let scale = u64::from(self.scale);
         let in_bucket = (1 << 32) / scale;
-        // In units of which a key has `1 << (bits - 1)`: rounded down, it leaves out up to two keys before a bucket.
+        // Times `1 << (bits - 1)`. Rounding down puts the start of a bucket at most three keys too early.
         let width = (1 << (31 + bits)) / scale;
         let differ = if scale.is_power_of_two() { in_bucket - 1 } else { in_bucket + 3 };
         let top_bits = differ.leading_zeros() - 32;
