@@ -50,7 +50,9 @@ pub fn run(args: &Args) -> Result<()> {
             scope.spawn(move || {
                 let Some((path, text)) = apart else { return ptxas.check(&path, &arch) };
                 fs::write(&path, text).with_context(|| project::short(&path))?;
-                ptxas.check(&path, &arch)
+                let usages = ptxas.check(&path, &arch)?;
+                fs::remove_file(&path).ok();
+                Ok(usages)
             })
         };
         let all: Vec<_> = files.iter().map(start).collect();
