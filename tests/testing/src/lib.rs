@@ -123,6 +123,21 @@ pub fn normal(i: u64) -> f64 {
     (-2.0 * unit(i).ln()).sqrt() * (std::f64::consts::TAU * unit(!i)).cos()
 }
 
+/// The same, but seven numbers in 24 are a corner of the `f32`: NaN of either sign, both zeroes, both infinities, or a
+/// number so small that it is not normal.
+pub fn corners(i: u64) -> f64 {
+    match random(i) % 24 {
+        0 => f64::NAN,
+        1 => -f64::NAN,
+        2 => 0.0,
+        3 => -0.0,
+        4 => f64::INFINITY,
+        5 => f64::NEG_INFINITY,
+        6 => f32::from_bits(random(!i) as u32 % 1000).into(),
+        _ => normal(i),
+    }
+}
+
 /// A type of elements to reduce or scan.
 pub trait Element: Scalar + Debug {
     /// An element made of a word that looks random. Floats are small whole numbers, whose sums are exact.

@@ -10,7 +10,9 @@ use rungs_sorts::either::launches as either;
 use rungs_sorts::learned::launches::{Plan, RUNG, Sort, Sorter};
 use rungs_sorts::learned::*;
 use rungs_sorts::msd_skewed::BUCKET_SORT_STATIC;
-use rungs_testing::{Buffer, Sorting, difference, for_kinds, launch, normal, random, unit, with_multiprocessors};
+use rungs_testing::{
+    Buffer, Sorting, corners, difference, for_kinds, launch, normal, random, unit, with_multiprocessors,
+};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::{Check, Gpu, MAX_SHARED, check as check_schedules};
@@ -57,16 +59,9 @@ const SMOOTH: [Floats; 5] = [
 /// sample reach.
 const OTHERS: [Floats; 3] = [
     ("corners", |i| match random(i) % 24 {
-        0 => f64::NAN,
-        1 => -f64::NAN,
-        2 => 0.0,
-        3 => -0.0,
-        4 => f64::INFINITY,
-        5 => f64::NEG_INFINITY,
-        6 => f64::from(f32::from_bits(random(!i) as u32 % 1000)),
         7 => f64::from_bits(random(!i) % 1000),
         8 => f64::MAX,
-        _ => normal(i),
+        _ => corners(i),
     }),
     ("an outlier", |i| if i == 777 { 1e30 } else { unit(i) }),
     ("special among equal ones", |i| if i % 5000 == 3 { normal(i) } else { 2.5 }),

@@ -2,7 +2,7 @@
 
 use super::*;
 use rungs_sorts::msd_pairs::{Block, LearnedBuckets, PIECE};
-use rungs_testing::{normal, unit};
+use rungs_testing::{corners, normal, unit};
 
 type Floats = (&'static str, fn(u64) -> f64);
 
@@ -15,16 +15,7 @@ const BY_MAP: [Floats; 13] = [
     ("any bits", |i| f32::from_bits(random(i) as u32).into()),
     ("sorted", |i| i as f64 - 9000.0),
     ("reversed", |i| 9000.0 - i as f64),
-    ("corners", |i| match random(i) % 24 {
-        0 => f64::NAN,
-        1 => -f64::NAN,
-        2 => 0.0,
-        3 => -0.0,
-        4 => f64::INFINITY,
-        5 => f64::NEG_INFINITY,
-        6 => f32::from_bits(random(!i) as u32 % 1000).into(),
-        _ => normal(i),
-    }),
+    ("corners", corners),
     // A bucket of one value, of two pieces.
     ("one value in three", |i| if random(i).is_multiple_of(3) { 0.5 } else { normal(i) }),
     // The slices of the map are too wide for the floats near one.
