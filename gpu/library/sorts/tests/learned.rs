@@ -250,6 +250,13 @@ fn buckets_are_even() {
     check("uniform", FLOAT, &narrow(n.into(), |i| 2.0 * unit(i) - 1.0));
     let range: Vec<u32> = (0..u64::from(n)).map(|i| (random(i) % 1_000_000) as u32).collect();
     check("in a range", UNSIGNED, &range);
+    // Slices that are a bucket or less, of many more of them.
+    let n = 1 << 24;
+    for (what, from) in SMOOTH.into_iter().take(3) {
+        let keys = narrow(n, if what == "uniform" { |i| 2.0 * unit(i) - 1.0 } else { from });
+        let largest = counted(&mut learned(FLOAT, &keys), 12, FLOAT, &keys).into_iter().max().unwrap();
+        assert!(largest <= LEARNED_MAX, "{n} keys, {what}: a bucket of {largest}");
+    }
 }
 
 /// Greater keys are in the buckets of lesser ones or in later ones.

@@ -4,17 +4,17 @@
 //! same few keys, so no block waits for another. Each block then counts a sample of its own by slices, and the last
 //! block to end turns the counts of all into the table.
 
-use super::map::{NUMBER_BITS, Range, SLICES, Span, write_range};
+use super::map::{Range, SLICES, Span, write_range};
+use super::table::{Ends, make_table};
 use crate::msd::{Key, Mapped, Mapping, Plain, clear_packs, each_in_pack, extremes};
 use crate::msd_skewed::each_item;
-use crate::steps::block_scan;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::math::mul_hi;
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 
 /// Threads per block.
 pub const LEARN_THREADS: u32 = 1024;
-const WARPS: u32 = LEARN_THREADS / warp::WARP;
+pub(super) const WARPS: u32 = LEARN_THREADS / warp::WARP;
 
 /// 16-byte loads per thread for the range.
 const RANGE_PACKS: usize = 4;
@@ -26,15 +26,8 @@ const SAMPLE_PACKS: usize = 2;
 /// bucket: among many keys they are few enough for it if the margin is wide.
 #[simt::device]
 fn margin(n: u32) -> u32 {
-    if n >> 27 == 0 { 5 } else { 3 }
+    if n >> 25 == 0 { 5 } else { 3 }
 }
-
-/// How many numbers are wanted, about, of 2¹⁶: a slice may get one more than its share.
-pub const ABOUT: u32 = 15 << (NUMBER_BITS - 4);
-/// A slice gets a number more from this share of a number on.
-const LEAST_SHARE: f32 = 0.15;
-/// The share of a number grows by this factor while there are too many of them.
-const GROWTH: f32 = 1.05;
 
 /// Keys of 32 bits that a block samples.
 #[cfg(not(target_os = "cuda"))]
@@ -43,7 +36,7 @@ const BLOCK_SAMPLE: u32 = LEARN_THREADS * 4 * SAMPLE_PACKS as u32;
 /// The number of keys from which on there is each number of blocks. The more buckets, the more samples it takes to make
 /// them even.
 #[cfg(not(target_os = "cuda"))]
-const BLOCKS: [(u32, u32); 3] = [(1 << 26, 64), (1 << 22, 32), (0, 8)];
+const BLOCKS: [(u32, u32); 3] = [(1 << 25, 128), (1 << 22, 32), (0, 8)];
 
 /// Blocks.
 #[cfg(not(target_os = "cuda"))]
@@ -58,7 +51,6 @@ pub const COUNT_WORDS: u32 = SLICES + 4;
 shared!(COUNTS: [u32; SLICES]);
 shared!(LOW: [u64; 2 * warp::WARP]);
 shared!(HIGH: [u64; 2 * warp::WARP]);
-shared!(SUMS: [u32; 2 * WARPS]);
 
 /// Learns the `map` of the keys. `counts`: [`COUNT_WORDS`], zero before and after.
 #[kernel(max_threads = LEARN_THREADS, min_blocks = 1, instances(
@@ -78,7 +70,7 @@ pub fn radix_learned_map<W: Key, M: Mapping>(
     let mut sample = [W::Pack::default(); SAMPLE_PACKS];
     unroll::<SAMPLE_PACKS>(|p| sample[p] = sampled(keys, p as u32 * thread::grid_threads_1d() + thread::index_1d()));
     // The barriers inside are behind the zeroes of all counters.
-    let range = find_range::<W, M>(keys, order);
+    let (range, ends) = find_range::<W, M>(keys, order);
     unroll::<SAMPLE_PACKS>(|p| count_slices::<W, M>(sample[p], order, range, own));
     thread::sync_threads(); // the block's sample is counted before the counts are read
     add_counts(own, counts);
@@ -91,8 +83,7 @@ pub fn radix_learned_map<W: Key, M: Mapping>(
         counts.set(SLICES, 0);
         write_range(range, map);
     }
-    thread::sync_threads(); // the counts of all blocks are there before neighbours are read
-    map.set_pack(t, make_table(own));
+    map.set_pack(t, make_table(own, range, ends));
 }
 const _: () = assert!(SLICES == 4 * LEARN_THREADS, "each thread has four slices");
 
@@ -114,7 +105,7 @@ pub(crate) fn learn_together<W: Key, M: Mapping>(
     let t = thread::thread_idx_x();
     clear_packs::<LEARN_THREADS>(table);
     // The barriers inside are behind the zeroes of all counters.
-    let range = find_range::<W, M>(keys, order);
+    let (range, ends) = find_range::<W, M>(keys, order);
     let phase = || (counts.slice(SLICES, 1), counts.slice(SLICES + 1, 1));
     each_item(phase, || parts, true, |part| {
         count_slices::<W, M>(sampled(keys, part * LEARN_THREADS + t), order, range, table);
@@ -123,8 +114,7 @@ pub(crate) fn learn_together<W: Key, M: Mapping>(
         table.set_pack(t, [0; 4]); // this thread alone has read them, and each item begins with a barrier
     });
     table.set_pack(t, all_counts(counts));
-    thread::sync_threads(); // the counts of all slices are there before neighbours are read
-    let words = make_table(table);
+    let words = make_table(table, range, ends);
     table.set_pack(t, words); // all have read the counts: there are barriers behind that
     if thread::block_idx_x() == 0 {
         map.set_pack(t, words);
@@ -156,10 +146,10 @@ pub(crate) const fn common_keys<W: Key>() -> u32 {
     RANGE_PACKS as u32 * LEARN_THREADS * W::PACK
 }
 
-/// The range of the keys, the same in all blocks.
+/// The range of the keys, and what it is found from, the same in all blocks.
 #[simt::device]
 #[track_caller]
-fn find_range<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> Range<W> {
+fn find_range<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> (Range<W>, Ends<W>) {
     let mut ends = [[W::LARGEST, W::from_bits(0)]; 2];
     each_common::<W, M>(keys, order, |key| {
         unroll::<2>(|high| {
@@ -170,7 +160,7 @@ fn find_range<W: Key, M: Mapping>(keys: Global<W>, order: u32) -> Range<W> {
     });
     let low = extremes::<W>(ends[0][0], ends[0][1], LOW::view().cast(), WARPS);
     let high = extremes::<W>(ends[1][0], ends[1][1], HIGH::view().cast(), WARPS);
-    Range::new(widened(low, false, keys.len()), widened(high, true, keys.len()))
+    (Range::new(widened(low, false, keys.len()), widened(high, true, keys.len())), [low, high])
 }
 
 /// Counts a pack by slices.
@@ -238,69 +228,4 @@ fn is_last(done: Global<u32>) -> bool {
         atomic::fence(Order::AcqRel, Scope::Device);
     }
     thread::sync_threads_or(is_last)
-}
-
-/// Gives each slice its share of the numbers, by the `counts` of the sample. Thread t has slices 4t to 4t + 3, and gets
-/// their words of the table. A barrier comes behind the last count that is read.
-#[simt::device]
-#[track_caller]
-fn make_table(counts: Shared<u32>) -> [u32; 4] {
-    let t = thread::thread_idx_x();
-    let (sums, light_sums) = (SUMS::view().slice(0, WARPS), SUMS::view().slice(WARPS, WARPS));
-    // Four times the keys of a slice, smoothed: neighbours are alike, and a sample is noisy. Never much fewer than were
-    // found.
-    let weight = |i: u32| {
-        let at = |i: u32| if i < SLICES { counts.get(i) } else { 0 };
-        (at(i.wrapping_sub(1)) + 2 * at(i) + at(i + 1)).max(3 * at(i))
-    };
-    let mut weights = [0; 4];
-    let mut mine = 0;
-    unroll::<4>(|j| {
-        weights[j] = weight(4 * t + j as u32);
-        mine += weights[j];
-    });
-    let before = if t > 0 { weight(4 * t - 1) } else { u32::MAX };
-    let (_, total) = block_scan::<WARPS>(mine, sums);
-    // A slice of at least the weight of a number is heavy: it has numbers for itself. Light ones share numbers.
-    let mut number = total as f32 / ABOUT as f32;
-    loop {
-        thread::sync_threads(); // all have read the sums before the next ones are written
-        let inverse = 1.0 / number;
-        let is_light = |weight: u32| (weight as f32) < number;
-        let of_heavy = |weight: u32| ((weight as f32 * inverse + (1.0 - LEAST_SHARE)) as u32).max(1);
-        let (mut own, mut light) = (0, 0);
-        let mut after_light = t > 0 && is_light(before);
-        unroll::<4>(|j| {
-            if is_light(weights[j]) {
-                light += weights[j];
-            } else {
-                // The number that light slices before this one share ends here.
-                own += of_heavy(weights[j]) + after_light as u32;
-            }
-            after_light = is_light(weights[j]);
-        });
-        let (mut own_before, own_all) = block_scan::<WARPS>(own, sums);
-        let (mut light_before, light_all) = block_scan::<WARPS>(light, light_sums);
-        let shared = |light: u32| (light as f32 * inverse) as u32;
-        // The same in all threads. There are fewer with each round, and two at last.
-        if own_all + shared(light_all) + 2 > 1 << NUMBER_BITS {
-            number *= GROWTH;
-            continue;
-        }
-        let mut words = [0; 4];
-        let mut after_light = t > 0 && is_light(before);
-        unroll::<4>(|j| {
-            let first = own_before + shared(light_before);
-            if is_light(weights[j]) {
-                words[j] = first << 16;
-                light_before += weights[j];
-            } else {
-                let (skipped, numbers) = (after_light as u32, of_heavy(weights[j]));
-                words[j] = (first + skipped) << 16 | numbers;
-                own_before += skipped + numbers;
-            }
-            after_light = is_light(weights[j]);
-        });
-        return words;
-    }
 }

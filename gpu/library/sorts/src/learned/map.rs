@@ -52,11 +52,19 @@ pub struct Range<W> {
 }
 
 impl<W: Key> Range<W> {
-    /// Of these spans.
+    /// Of these spans, or a little more: slices begin at multiples of their width. A power of two is one of them, so no
+    /// slice has floats of two exponents, which are twice as dense on one side as on the other.
     #[simt::device]
     pub fn new(low: Span<W>, high: Span<W>) -> Self {
-        let width = (low.last.bits() - low.first.bits()) + (high.last.bits() - high.first.bits());
-        let shift = (width | 1).leading_zeros() - (64 - 32 * W::HALVES);
+        let [low, high] = [low, high].map(|Span { first, last }| [first.bits(), last.bits()]);
+        let width = (low[1] - low[0]) + (high[1] - high[0]);
+        // What rounding may add is less than that part of it.
+        let most = width.saturating_add(width >> 8).min(W::LARGEST.bits());
+        let shift = (most | 1).leading_zeros() - (64 - 32 * W::HALVES);
+        let within = (1 << (32 * W::HALVES - SLICE_BITS).saturating_sub(shift)) - 1;
+        let (low, high) = ([low[0] & !within, (low[1] + within) & !within], [high[0] & !within, high[1]]);
+        let [low, high] =
+            [low, high].map(|[first, last]| Span { first: W::from_bits(first), last: W::from_bits(last) });
         Self { low, high, from: low.first.plus(high.first), shift }
     }
 

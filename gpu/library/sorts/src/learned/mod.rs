@@ -50,8 +50,11 @@ mod kernels;
 pub mod launches;
 mod learn;
 mod map;
+mod table;
 
 pub use kernels::*;
 pub use learn::*;
 pub use map::{MAP_WORDS, NUMBER_BITS, SLICES};
 pub(crate) use map::{Map, MapDigit, TABLE_SHARED};
+#[cfg(not(target_os = "cuda"))]
+pub use table::ABOUT;
