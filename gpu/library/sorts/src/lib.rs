@@ -19,6 +19,7 @@ pub mod from_last;
 #[macro_use]
 mod kernels;
 pub mod learned;
+pub mod linear;
 mod msd;
 pub mod msd_pairs;
 pub mod msd_skewed;

@@ -9,7 +9,7 @@ pub mod launches;
 mod partition;
 mod starts;
 
-pub use super::msd::{BYTES_TOP_BITS, Key, Mapped, Mapping, Plain};
+pub use super::msd::{BYTES_TOP_BITS, Buckets, Key, Mapped, Mapping, Plain};
 pub use histogram::*;
 pub use partition::*;
 pub use starts::*;

@@ -97,7 +97,7 @@ impl Worth {
     #[simt::device]
     #[track_caller]
     pub fn is_worth<W: Key>(self, sample: [W; EACH], found: Found, any: W, slots: Shared<W>) -> bool {
-        if found.crowded < MARGIN {
+        if !found.is_crowded() {
             return false;
         }
         clear_sample();
@@ -170,6 +170,12 @@ impl Found {
         self.crowded += if keys > choice.bucket { keys } else { 0 };
         self.largest = self.largest.max(keys);
         self.used += (keys != 0) as u32;
+    }
+
+    /// Whether a sample has shown more keys in buckets that are too large than may be an accident.
+    #[simt::device]
+    pub fn is_crowded(self) -> bool {
+        self.crowded >= MARGIN
     }
 
     /// Whether keys go from the last digit by that.

@@ -15,9 +15,10 @@ use crate::buckets::{partition_blocks, partition_cleared};
 use crate::digits::{BITS, DIGITS, clear_counters as clear_digits, count_cleared as count_digits};
 use crate::from_last::{Passes, REST_BLOCKS, all_passes};
 use crate::learned::{COUNT_WORDS, Map, MapDigit, TABLE_SHARED, learn_together};
+use crate::linear::{LINEAR_WORDS, Linear, LinearDigit};
 use crate::msd::{
     COUNT_THREADS, Key, Mapped, Mapping, Plain, SAMPLE, SORT_THREADS, STARTS_THREADS, Tables, Tile, TopBits, TopDigit,
-    begin_count, bucket_sort_blocks, clear_counters, clear_sample, count_cleared, counters, ends, move_tile,
+    begin_count, bucket_sort_blocks, clear_counters, clear_sample, count_cleared, counters, ends, extremes, move_tile,
     sort_cleared, spread, take_sample, tile_shared,
 };
 use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, sort_or_list, split, start_and_list};
@@ -27,21 +28,25 @@ use rungs_common::keys::{UNSIGNED, Word};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
 
 /// The words of the choice: which way keys go; which way they were counted, or that they go from the last digit by a
-/// sample; whether a map has been learned.
-pub const CHOICE_WORDS: u32 = 3;
+/// sample; whether a map has been learned; the linear map.
+pub const CHOICE_WORDS: u32 = LINEAR + LINEAR_WORDS;
 /// The word that says which way keys go.
 pub const WAY: u32 = 0;
 /// The word that says what a sample has shown.
 pub const SAMPLED: u32 = 1;
 /// The word that says whether a map has been learned.
 pub const LEARNED: u32 = 2;
+/// Where the linear map lies.
+const LINEAR: u32 = 3;
 
 /// To buckets by the top bits.
 pub const BY_BITS: u32 = 0;
 /// From the last digit on.
 pub const FROM_LAST: u32 = 1;
-/// To buckets by a map.
+/// To buckets by a learned map.
 pub const BY_MAP: u32 = 2;
+/// To buckets by a linear map.
+pub const LINEARLY: u32 = 3;
 
 /// What a map takes.
 #[simt::argument]
@@ -56,12 +61,12 @@ pub struct Learning {
 }
 
 impl Learning {
-    /// The numbers of a sort whose keys go by the map, if they do.
+    /// The numbers of a sort whose keys go this way.
     #[simt::device]
-    fn numbers(self, mut numbers: Numbers, by_map: bool) -> Numbers {
+    fn numbers(self, mut numbers: Numbers, way: u32) -> Numbers {
         // A choice between two numbers of parameters would become one between the addresses of two parameters.
-        numbers.second_bits += if by_map { self.more_bits } else { 0 };
-        numbers.common_bits *= u32::from(!by_map); // the keys of a bucket by the map may differ in any bit
+        numbers.second_bits += if way == BY_MAP { self.more_bits } else { 0 };
+        numbers.common_bits *= u32::from(way < BY_MAP); // the keys of a bucket by a map may differ in any bit
         numbers
     }
 
@@ -100,19 +105,34 @@ pub fn radix_either_many_histogram<W: Key, M: Mapping>(
     let sample = take_sample::<W, M>(keys, order);
     let found = found_in_sample(sample, TopBits::new(top_bits), limits);
     let mut way = if W::HALVES == 1 && found.from_last(limits) { FROM_LAST } else { BY_BITS };
-    let mut learned = false;
+    let (mut learned, mut linear) = (false, Linear::whole(top_bits));
     if learning.parts != 0 {
         let (behind, any) = (2 << map_bits, M::encode(keys.get(0), order));
         if learning.worth.is_worth(sample, found, any, Shared::<W>::dynamic(behind, SAMPLE)) {
-            learned = true;
-            thread::sync_threads(); // the repetitions are counted before the table takes their memory
-            let (counts, map) = (learn.slice(0, COUNT_WORDS), learn.slice(COUNT_WORDS, learn.len() - COUNT_WORDS));
-            let table = Shared::dynamic(behind, TABLE_SHARED / 4);
-            let range = learn_together::<W, M>(keys, order, learning.parts, counts, map, table);
-            let map = Map::new(range, table, map_bits);
-            if learning.worth.spreads::<W, M>(keys, order, counters(map_bits), map) {
-                way = BY_MAP;
-                count_cleared::<W, M>(keys, order, map_bits, histogram, map);
+            if W::HALVES == 1 {
+                let [a, b] = [sample[0].top(), sample[1].top()];
+                let slots = Shared::dynamic(behind, 2 * warp::WARP);
+                let ends = extremes(a.min(b), a.max(b), slots, COUNT_THREADS / warp::WARP);
+                let map = Linear::of_sample(ends, 1 << top_bits, second_bits);
+                clear_sample();
+                // Keys that all go to one bucket are counted slowly: few of them first.
+                if !found_in_sample(sample, map, limits).is_crowded()
+                    && learning.worth.spreads::<W, M>(keys, order, counters(top_bits), map)
+                {
+                    (way, linear) = (LINEARLY, map);
+                }
+            }
+            if way != LINEARLY {
+                learned = true;
+                thread::sync_threads(); // the repetitions are counted before the table takes their memory
+                let (counts, map) = (learn.slice(0, COUNT_WORDS), learn.slice(COUNT_WORDS, learn.len() - COUNT_WORDS));
+                let table = Shared::dynamic(behind, TABLE_SHARED / 4);
+                let range = learn_together::<W, M>(keys, order, learning.parts, counts, map, table);
+                let map = Map::new(range, table, map_bits);
+                if learning.worth.spreads::<W, M>(keys, order, counters(map_bits), map) {
+                    way = BY_MAP;
+                    count_cleared::<W, M>(keys, order, map_bits, histogram, map);
+                }
             }
         }
     }
@@ -120,9 +140,10 @@ pub fn radix_either_many_histogram<W: Key, M: Mapping>(
     if thread::index_1d() == 0 {
         choice.set(SAMPLED, way);
         choice.set(LEARNED, learned as u32);
+        linear.write(choice.slice(LINEAR, LINEAR_WORDS));
     }
-    if way == BY_BITS {
-        count_cleared::<W, M>(keys, order, top_bits, histogram, TopBits::new(top_bits));
+    if way == BY_BITS || way == LINEARLY {
+        count_cleared::<W, M>(keys, order, top_bits, histogram, linear);
     }
 }
 
@@ -143,7 +164,7 @@ pub fn radix_either_many_starts<W: Key>(
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete, and the sort before is done with all of this
     let sampled = choice.get(SAMPLED);
-    let numbers = learning.numbers(numbers, sampled == BY_MAP);
+    let numbers = learning.numbers(numbers, sampled);
     let buckets = histogram.slice(0, 1 << (numbers.first_bits + numbers.second_bits));
     let from_last = W::HALVES == 1
         && (sampled == FROM_LAST || limits.least != u32::MAX && found_in(buckets, limits).from_last(limits));
@@ -211,6 +232,9 @@ pub fn radix_either_many_first<W: Key, M: Mapping>(
     } else if way == BY_MAP {
         let digit = MapDigit { map: Map::read(map, bits), bits };
         partition_cleared::<W, M, THREADS>(from, to, order, digit, cursors, spread_out, all);
+    } else if W::HALVES == 1 && way == LINEARLY {
+        let map = Linear::read(choice.slice(LINEAR, LINEAR_WORDS)).without(second_bits);
+        partition_cleared::<W, M, THREADS>(from, to, order, LinearDigit { map, bits }, cursors, spread_out, all);
     } else if W::HALVES == 1 && thread::block_idx_x() < blocks {
         let order = if M::MAPS { order } else { UNSIGNED };
         clear_digits::<THREADS>(COUNT_SHARED);
@@ -245,6 +269,9 @@ pub fn radix_either_many_second<W: Key, M: Mapping>(
     } else if way == BY_MAP {
         let digit = MapDigit { map: Map::read(map, learning.bits(numbers)), bits: second_bits + learning.more_bits };
         partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
+    } else if W::HALVES == 1 && way == LINEARLY {
+        let digit = LinearDigit { map: Linear::read(choice.slice(LINEAR, LINEAR_WORDS)), bits: second_bits };
+        partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
     } else if W::HALVES == 1 {
         let (passes, begin) = (Passes(passes), thread::block_idx_x() * pass_tile::<u32>());
         // If keys differ in one digit, the last step writes them again.
@@ -278,15 +305,15 @@ pub fn radix_either_many_bucket_sort<W: Key, M: Mapping>(
         histogram.set(mine, 0);
     }
     // Asked for together with the way.
-    let mut bucket = ends(starts, b);
-    if choice.get(WAY) != BY_MAP {
+    let (mut bucket, way) = (ends(starts, b), choice.get(WAY));
+    if way < BY_MAP {
         return sort_or_list::<W, M, SORT_THREADS>(input, output, bucket, lists, numbers);
     }
     loop {
         // What is too large is on the lists.
         sort_cleared::<W, M, false, SORT_THREADS>(input, output, numbers.order, bucket, 0);
         b += blocks;
-        if b >= histogram.len() {
+        if way != BY_MAP || b >= histogram.len() {
             return;
         }
         bucket = ends(starts, b);

@@ -1,7 +1,7 @@
 //! Launch 1: counts the keys of each bucket, unless a sample of them is skewed.
 
 use super::go_by_digits;
-use super::linear::Linear;
+use super::linear::LinearOrLast;
 use crate::learned::Map;
 use crate::msd::{
     Buckets, COUNT_STATIC, COUNT_THREADS, EACH, Mapped, Mapping, Plain, SAMPLE_STATIC, clear_sample, count_buckets,
@@ -39,7 +39,7 @@ pub fn radix_msd_pairs_histogram<M: Mapping>(
         let sample = take_sample::<u32, M>(keys, order);
         let (least, greatest) = (sample[0].min(sample[1]), sample[0].max(sample[1]));
         let ends = extremes(least, greatest, ENDS::view(), COUNT_THREADS / warp::WARP);
-        let map = Linear::of_sample(ends, bits);
+        let map = LinearOrLast::of_sample(ends, bits);
         let skewed = is_skewed(sample, map, SKEWED);
         // All blocks take the same sample, so one speaks for all.
         if thread::index_1d() == 0 {
@@ -65,7 +65,7 @@ pub fn radix_msd_pairs_histogram_learned(
         thread::sync_threads(); // the table is there before the first look-up
         let skewed = is_skewed(take_sample::<u32, Mapped>(keys, order), map, skewed);
         if thread::index_1d() == 0 {
-            Linear::whole(bits).write(bits, control); // no bucket is for keys outside
+            LinearOrLast::whole(bits).write(bits, control); // no bucket is for keys outside
             if skewed {
                 go_by_digits(control, sort);
             }

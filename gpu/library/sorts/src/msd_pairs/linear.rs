@@ -1,9 +1,6 @@
-//! A linear map from keys to buckets: each has an equal part of the span of the keys.
-//!
-//! Keys that fill all words have the whole span, and their top bits are the bucket. Numbers up to a million or
-//! timestamps fill a small part of it; their top bits are the same, or nearly. So the span is that of a sample, and a
-//! margin. A key outside counts as one of the last bucket, which no key inside has: then pairs go by digits.
+//! The linear map with a last bucket for keys outside the span, which no key inside has: then pairs go by digits.
 
+use crate::linear::Linear;
 use crate::msd::Buckets;
 use crate::steps::uniform;
 use simt::Global;
@@ -15,73 +12,57 @@ pub const LINEAR: u32 = 16;
 /// differ once the least that it may have is taken off them.
 pub const LINEAR_WORDS: u32 = 4;
 
-/// The margin at either end is the width of the sample shifted right by this. The keys of a sample of 2048 are so far
-/// apart that two sets of uniform keys in ten million have a key beyond.
-const MARGIN: u32 = 7;
-
-/// What rounding adds to a scale is less than this part of it.
-const ROUNDING: f32 = 1e-6;
-
 /// How many of the `bits` of a bucket's number are the digit of the second partition.
 #[simt::device]
 pub const fn second_bits(bits: u32) -> u32 {
     bits / 2
 }
 
-/// The map: key k goes to bucket (k - least) · scale / 2³².
+/// The map of keys inside the span, and where others go.
 #[derive(Clone, Copy)]
-pub struct Linear {
-    /// The first key of the span.
-    least: u32,
-    /// The last key of the span, less the first.
-    width: u32,
-    /// At least the number of buckets, and a multiple of `1 << second_bits`: the first digit has a scale of its own.
-    scale: u32,
+pub struct LinearOrLast {
+    inside: Linear,
     /// The number of the last bucket.
     last: u32,
 }
 
-impl Linear {
+impl LinearOrLast {
     /// The map of all words to `1 << bits` buckets, by the top bits.
     #[simt::device]
     pub fn whole(bits: u32) -> Self {
-        Self { least: 0, width: u32::MAX, scale: 1 << bits, last: (1 << bits) - 1 }
+        Self { inside: Linear::whole(bits), last: (1 << bits) - 1 }
     }
 
     /// The map to `1 << bits` buckets of keys of which a sample is between `least` and `greatest`.
     #[simt::device]
     pub fn of_sample((least, greatest): (u32, u32), bits: u32) -> Self {
-        let margin = ((greatest - least) >> MARGIN) + 1;
-        let least = least.saturating_sub(margin);
-        let width = greatest.saturating_add(margin) - least;
         let (all, last) = (Self::whole(bits), (1 << bits) - 1);
-        // The greatest key is in the last bucket but one, or before.
-        let scale = (last as f32 * (65_536.0 * 65_536.0 * (1.0 - ROUNDING)) / width as f32) as u32;
-        let scale = scale >> second_bits(bits) << second_bits(bits);
-        if scale <= all.scale { all } else { Self { least, width, scale, last } }
+        let inside = Linear::of_sample((least, greatest), last, second_bits(bits));
+        if inside.scale <= all.inside.scale { all } else { Self { inside, last } }
     }
 
     /// The bucket of a key, the last one if it is outside the span.
     #[simt::device]
     pub fn bucket_of(self, key: u32) -> u32 {
-        let above = key.wrapping_sub(self.least);
-        if above <= self.width { mul_hi(above, self.scale) } else { self.last }
+        let Linear { least, width, scale } = self.inside;
+        let above = key.wrapping_sub(least);
+        if above <= width { mul_hi(above, scale) } else { self.last }
     }
 
     /// Writes what other launches need.
     #[simt::device]
     pub fn write(self, bits: u32, control: Global<u32>) {
-        let scale = u64::from(self.scale);
+        let scale = u64::from(self.inside.scale);
         let in_bucket = (1 << 32) / scale;
         // Times `1 << (bits - 1)`. Rounding down puts the start of a bucket at most three keys too early.
         let width = (1 << (31 + bits)) / scale;
         let differ = if scale.is_power_of_two() { in_bucket - 1 } else { in_bucket + 3 };
         let top_bits = differ.leading_zeros() - 32;
-        control.set_pack(LINEAR / LINEAR_WORDS, [self.least, self.scale, width as u32, top_bits]);
+        control.set_pack(LINEAR / LINEAR_WORDS, [self.inside.least, self.inside.scale, width as u32, top_bits]);
     }
 }
 
-impl Buckets<u32> for Linear {
+impl Buckets<u32> for LinearOrLast {
     #[simt::device]
     fn bucket(self, key: u32) -> u32 {
         self.bucket_of(key)
@@ -89,7 +70,7 @@ impl Buckets<u32> for Linear {
 
     #[simt::device]
     fn hidden(self) -> Self {
-        Self { least: simt::opaque(self.least), ..self }
+        Self { inside: <Linear as Buckets<u32>>::hidden(self.inside), ..self }
     }
 }
 

@@ -90,7 +90,7 @@ mod window;
 pub use bucket_sort::*;
 pub use count::*;
 pub use histogram::*;
-pub use linear::Linear;
+pub use linear::LinearOrLast;
 pub use oversized::*;
 pub use pass::*;
 pub use rest::*;

@@ -1,7 +1,7 @@
 //! Integers in a part of all words, by a linear map.
 
 use super::*;
-use rungs_sorts::msd_pairs::{Linear, SAMPLE};
+use rungs_sorts::msd_pairs::{LinearOrLast, SAMPLE};
 
 /// The places of the keys of the sample among `n`; the first two are those of its ends in [`between`].
 fn sampled(n: u32) -> impl Iterator<Item = usize> {
@@ -47,7 +47,7 @@ fn msd_pairs_sorts_the_ends_of_all_buckets_of_a_span() {
         let ends = [random(2 * i) as u32, random(2 * i + 1) as u32];
         let [least, greatest] = if i % 2 == 0 { ends } else { [ends[0], ends[0].saturating_add(ends[1] >> 8)] };
         let [least, greatest] = [least.min(greatest), least.max(greatest)];
-        let map = Linear::of_sample((least, greatest), bits);
+        let map = LinearOrLast::of_sample((least, greatest), bits);
         // The first key of the span in a bucket behind b, or the end of the span.
         let behind = |b: u32| {
             let (mut low, mut high) = (u64::from(least), u64::from(greatest) + 1);
@@ -94,9 +94,10 @@ fn a_linear_map_is_monotone_and_leaves_the_last_bucket_to_keys_outside() {
     for i in 0..2000 {
         let (a, b) = (random(3 * i) as u32 >> (i % 31), random(3 * i + 1) as u32 >> (i % 7));
         let (least, greatest, bits) = (a.min(b), a.max(b), 13 + (i % 4) as u32);
-        let (map, last) = (Linear::of_sample((least, greatest), bits), (1 << bits) - 1);
+        let (map, last) = (LinearOrLast::of_sample((least, greatest), bits), (1 << bits) - 1);
         let keys = [0, least, least / 2 + greatest / 2, greatest, u32::MAX];
-        let (found, whole) = (keys.map(|key| map.bucket_of(key)), keys.map(|key| Linear::whole(bits).bucket_of(key)));
+        let (found, whole) =
+            (keys.map(|key| map.bucket_of(key)), keys.map(|key| LinearOrLast::whole(bits).bucket_of(key)));
         let what = format!("{least} to {greatest}, {bits} bits: {found:?}");
         assert!(found[1] <= found[2] && found[2] <= found[3], "{what}");
         if found != whole {

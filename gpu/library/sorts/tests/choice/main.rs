@@ -1,18 +1,16 @@
 //! The choice of `either` for many keys, on the simulator, by plans made by hand for fewer: the whole output against
 //! the standard library's sort, and which way the keys went.
 
+mod maps;
+
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
 use rungs_common::ladder::sort::{Keys, Width};
 use rungs_common::ladder::{Device, Launcher, Result};
-use rungs_sorts::buckets::Key;
 use rungs_sorts::buckets::launches::Plan;
 use rungs_sorts::digits::LAST_EPOCH;
-use rungs_sorts::either::choice::{Choice, Worth};
-use rungs_sorts::either::many::{
-    BY_BITS, BY_MAP, CHOICE_WORDS, FROM_LAST, LEARNED, Learning, SAMPLED, WAY, many_histogram_shared,
-};
+use rungs_sorts::either::choice::Choice;
+use rungs_sorts::either::many::{BY_BITS, BY_MAP, CHOICE_WORDS, FROM_LAST, LEARNED, LINEARLY, Learning, SAMPLED, WAY};
 use rungs_sorts::either::many_launches::{Many, Sort, Sorter};
-use rungs_sorts::msd_skewed::tally_bits;
 use rungs_testing::{Buffer, difference, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -33,22 +31,6 @@ fn many(n: usize, (first_bits, second_bits): (u32, u32)) -> Many {
     let buckets = Plan { first_bits, second_bits, ..usual.buckets };
     let learning = Learning { more_bits: 0, ..usual.learning };
     Many { buckets, learning, choice: Choice::new(n as u32, second_bits != 0), ..usual }
-}
-
-/// The same with two partitions, and with a map for keys of type `W` that their bits do not spread; its second digit
-/// has a bit more. Keys of 64 bits do not go from the last digit.
-fn with_map<W: Key>(n: usize) -> Many {
-    let (first_bits, second_bits) = PARTITIONS[1];
-    let usual = Many::new::<W>(n as u32, MAX_SHARED);
-    let buckets = Plan { first_bits, second_bits, ..usual.buckets };
-    let from_last = W::HALVES == 1;
-    let least = if from_last { Choice::new(n as u32, true).least } else { u32::MAX };
-    Many {
-        buckets,
-        learning: Learning { more_bits: 1, parts: 3, worth: Worth::new::<W>(n as u32, from_last) },
-        choice: Choice { least, ..Choice::new(n as u32, true) },
-        tally_bits: if from_last { 0 } else { tally_bits(MAX_SHARED) },
-    }
 }
 
 /// A machine that remembers where the words of the choice are, and how often memory is cleared.
@@ -83,6 +65,7 @@ impl Seeing {
             BY_BITS => Buckets,
             FROM_LAST => FromLast,
             BY_MAP => Map,
+            LINEARLY => Linear,
             other => panic!("the choice is {other}"),
         }
     }
@@ -118,8 +101,9 @@ enum Way {
     Buckets,
     FromLast,
     Map,
+    Linear,
 }
-use Way::{Buckets, FromLast, Map};
+use Way::{Buckets, FromLast, Linear, Map};
 
 /// A sort, and the machine that it is for.
 struct Sequence<'a, W> {
@@ -225,12 +209,12 @@ fn both_ways_map_signed_keys_and_floats() {
         let n = 20_011;
         let mut sequence = Sequence::new(&on, &many(n as usize, partitions));
         for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
-            let mut went = [0; 3];
+            let mut went = [0; 4];
             for (name, kind, _) in KINDS {
                 went[sequence.sort(name, &of_kind(kind, n), order) as usize] += 1;
             }
-            let [buckets, from_last, map] = went;
-            assert!(buckets > 3 && from_last > 3 && map == 0, "order {order}: {went:?}");
+            let [buckets, from_last, map, linear] = went;
+            assert!(buckets > 3 && from_last > 3 && map + linear == 0, "order {order}: {went:?}");
         }
     }
 }
@@ -325,107 +309,5 @@ fn both_ways_under_hostile_schedules() {
             assert_eq!(Sequence::new(&on, &split).sort("split", &halves, FLOAT), Buckets);
         });
         assert!(checked.report.is_clean(), "{partitions:?}: {}", checked.report);
-    }
-}
-
-/// Kinds of keys, by the bits of a word, with a map at hand; for each, which way keys of 32 and of 64 bits go, and
-/// whether a map is learned for these.
-#[allow(clippy::type_complexity)]
-const BY_MAPS: [(&str, fn(u64) -> u64, [(Way, bool); 2]); 10] = [
-    ("uniform", random, [(Buckets, false); 2]),
-    ("in a range", |i| random(i) % 1_000_000, [(Map, true); 2]),
-    ("equal", |_| 0x1234_5678, [(FromLast, false), (Buckets, false)]),
-    ("timestamps", |i| 1_735_689_600 + random(i) % 31_536_000, [(Map, true); 2]),
-    ("few", |i| random(random(i) % 16), [(Buckets, false); 2]),
-    // By two passes keys of 32 bits are sorted as fast.
-    ("two digits", |i| random(i) % 60_000, [(FromLast, false), (Map, true)]),
-    ("half is equal", |i| if i.is_multiple_of(2) { 77 } else { random(i) }, [(FromLast, false), (Buckets, false)]),
-    // Each octave is as likely as the next: by the map there are some buckets to split.
-    ("octaves", |i| (random(i) & 0xffff_ffff) >> (random(!i) % 21), [(Map, true); 2]),
-    // Nearly all are in one slice of the map, and in a small part of that.
-    ("outliers", |i| random(i) & if i % 50 == 3 { u64::MAX } else { 0x3fff }, [(FromLast, true), (Buckets, true)]),
-    ("sum of four", |i| (0..4).map(|j| random(i ^ j << 60) & 0x00ff_ffff_00ff_ffff).sum(), [(Map, true); 2]),
-];
-
-/// The keys of a kind, of 32 or 64 bits.
-fn words<W: Key>(kind: fn(u64) -> u64, n: u64) -> Vec<W> {
-    (0..n).map(|i| W::from_bits(kind(i) & W::LARGEST.bits())).collect()
-}
-
-#[test]
-fn keys_that_bits_do_not_spread_go_by_a_map() {
-    fn check<W: Width + Sort + Debug>() {
-        let on = Seeing::new(4);
-        let mut sequence = Sequence::<W>::new(&on, &with_map::<W>(ENOUGH as usize));
-        // By one sequence: each kind finds what the one before has left, which mostly went another way.
-        for (name, kind, goes) in BY_MAPS {
-            let way = sequence.sort(name, &words::<W>(kind, ENOUGH), UNSIGNED);
-            assert_eq!((way, on.learned()), goes[W::HALVES as usize - 1], "{name}, {} bits", 32 * W::HALVES);
-        }
-    }
-    check::<u32>();
-    check::<u64>();
-}
-
-#[test]
-fn a_map_sorts_any_number_of_keys_in_any_order() {
-    fn check<W: Width + Sort + Debug>() {
-        let orders = [UNSIGNED, SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING];
-        // The fewest keys of which a sample can show that a bucket is too large are 9155.
-        let sizes = [0, 1, 2, 31, 32, 33, MOST + 1, 8191, 8192, 8193, 10_007, 16_383, 16_384, 16_385, 24_001];
-        for (n, k) in sizes.into_iter().zip(0..) {
-            let on = Seeing::new(if n % 2 == 0 { 1 } else { 132 });
-            let mut sequence = Sequence::<W>::new(&on, &with_map::<W>(n as usize));
-            for (j, which) in [(0, 1), (1, 7), (2, 9)] {
-                let (name, kind, _) = BY_MAPS[which];
-                let way = (n > 0).then(|| sequence.sort(name, &words::<W>(kind, n), orders[(j + k) % 6]));
-                if which == 1 && n > 10_000 {
-                    assert_eq!(way, Some(Map), "n = {n}");
-                }
-            }
-        }
-    }
-    check::<u32>();
-    check::<u64>();
-}
-
-/// Blocks of the histogram wait for each other, whatever the order in which they run.
-#[test]
-fn a_map_under_hostile_schedules() {
-    fn check<W: Width + Sort + Debug>() {
-        let n = 12_289;
-        let on = Seeing::new(4);
-        let mut sequence = Sequence::<W>::new(&on, &with_map::<W>(n as usize));
-        for which in [1, 8] {
-            let (name, kind, _) = BY_MAPS[which];
-            sequence.sort(name, &words::<W>(kind, n), SIGNED);
-            assert!(on.learned(), "{name}");
-        }
-    }
-    let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
-        check::<u32>();
-        check::<u64>();
-    });
-    assert!(checked.report.is_clean(), "{}", checked.report);
-}
-
-/// What makes a map worth its while, by hand.
-#[test]
-fn the_limits_of_a_map() {
-    assert_eq!(Worth::new::<u32>(1 << 24, true), Worth { digits: 2, repeats: 286, bucket: 4 + 2 * 2 + 2 });
-    assert_eq!(Worth::new::<u64>(1 << 22, false), Worth { digits: 0, repeats: 512, bucket: 8 + 2 * 2 + 2 });
-    // Every size has a plan, whose kernels take no more shared memory than there is.
-    for max_shared in [101_376, 166_912, 232_448] {
-        for n in (13..=26).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) - (1 << bits) / 3]) {
-            let many = Many::new::<u64>(n, max_shared);
-            let bits = many.buckets.top_bits() + many.learning.more_bits;
-            assert!(
-                many.buckets.first_bits <= 9 && many.buckets.second_bits + many.learning.more_bits <= 8,
-                "{many:?}"
-            );
-            assert!((many.buckets.top_bits()..=many.buckets.top_bits() + 1).contains(&bits), "{many:?}");
-            assert_eq!(many.learning.parts > 0, n > 1 << 21, "{many:?}");
-            assert!(14_000 + many_histogram_shared(bits) <= max_shared, "{many:?}");
-        }
     }
 }
