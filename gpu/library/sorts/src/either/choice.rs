@@ -76,11 +76,15 @@ pub struct Worth {
     pub repeats: u32,
     /// A bucket by the map is too large if it has more of the keys that every block sees.
     pub bucket: u32,
+    /// Not if more of those keys are in buckets that are too large by the map.
+    pub crowded: u32,
 }
 
 impl Worth {
-    /// One key in eight may be in buckets that are too large by the map.
-    const SHARE: u32 = 8;
+    /// One key in eight, or in 32 if keys may go from the last digit, may be in buckets that are too large by the map: to split them takes longer than passes from
+    /// the last digit, but not as long as to split what top bits do not spread.
+    #[cfg(not(target_os = "cuda"))]
+    const SHARES: [u32; 2] = [8, 32];
 
     /// For `n` keys, which may go `from_last`: half as many repetitions as there are if each value of the keys fills a
     /// bucket, and what is hardly an accident in a bucket that fits a block.
@@ -89,7 +93,8 @@ impl Worth {
         let of = |keys: u64| keys * u64::from(BUCKET_MAX) / u64::from(n.max(1));
         let repeats = of(u64::from(SAMPLE * SAMPLE / 4)).min(u64::from(SAMPLE / 4)) as u32;
         let full = of(common_keys::<W>().into()).min(common_keys::<W>().into()) as u32;
-        Self { digits: if from_last { 2 } else { 0 }, repeats, bucket: full + 2 * full.isqrt() + 2 }
+        let crowded = common_keys::<W>() / Self::SHARES[usize::from(from_last)];
+        Self { digits: if from_last { 2 } else { 0 }, repeats, bucket: full + 2 * full.isqrt() + 2, crowded }
     }
 
     /// Whether the keys of a `sample`, in whose buckets by the top bits is what was `found`, are worth a map. `any`:
@@ -123,7 +128,7 @@ impl Worth {
         let crowded = each_word(counters, |_, pair| if_large(halves(pair)[0]) + if_large(halves(pair)[1]));
         clear(counters); // those that this thread has read
         let found = Found { crowded, ..Found::default() }.of_block::<COUNT_THREADS>();
-        found.crowded <= common_keys::<W>() / Self::SHARE
+        found.crowded <= self.crowded
     }
 }
 

@@ -1,9 +1,10 @@
-//! The kernels for many keys: those of `msd-skewed`, which go by a learned map where top bits do not spread the keys,
-//! and some of which are steps of `onesweep` too.
+//! The kernels for many keys: those of `msd-skewed`, which go by a map where top bits do not spread the keys, and some
+//! of which are steps of `onesweep` too.
 //!
-//! **By a map.** The histogram learns the map in the same launch, and only if a sample shows that it takes one: blocks
-//! count parts of a larger sample by a ticket, wait for each other, and each makes the table for itself. So keys that
-//! their top bits spread pay nothing for it. There are up to twice as many buckets by a map: buckets are less even.
+//! **By a map.** A sample shows whether it takes one, so keys that their top bits spread pay nothing for it. A linear
+//! map needs the ends of the sample alone, and its look-ups take no longer than top bits. Otherwise the histogram learns
+//! a map in the same launch: blocks count parts of a larger sample by a ticket, wait for each other, and each makes the
+//! table for itself. There are up to twice as many buckets by a learned map: buckets are less even.
 //!
 //! **From the last digit.** No bucket has keys then and all lists are empty: so the bucket sort and the sort of groups
 //! find nothing to do. The first pass needs no order kept, for keys without values: it moves tiles as a partition does,

@@ -15,8 +15,9 @@
 //!
 //! **More keys.** A count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and six of its kernels are replaced. The histogram looks at a sample. If top bits do not spread it,
-//! and few of its keys are repetitions, the histogram learns a map as `learned` does, and counts by that if the map
-//! spreads more keys of a sample. It counts nothing if the sample is skewed beyond doubt. The starts decide if the
+//! and few of its keys are repetitions, buckets may be equal parts of the span of the sample: a linear map, for keys of
+//! 32 bits. If that does not spread more keys of a sample, the histogram learns a map as `learned` does, and counts by
+//! that if it spreads them. It counts nothing if the sample is skewed beyond doubt. The starts decide if the
 //! sample did not. For an LSD sort the first partition counts all digits instead, the second one does the first pass,
 //! and the split of oversized buckets does the other passes: a persistent kernel whose blocks take the tiles of a pass
 //! by a ticket, and wait for its end before the next. The first pass needs no order kept, since equal keys are alike,
@@ -64,7 +65,7 @@
 //!
 //! | launch | kernel | keys that bits or a map spread (MSD) | skewed keys (LSD) |
 //! | --- | --- | --- | --- |
-//! | 1 | `radix_either_many_histogram` | learns a map, if need be; counts the keys of each bucket | counts, or exits |
+//! | 1 | `radix_either_many_histogram` | finds a map, if need be; counts the keys of each bucket | counts, or exits |
 //! | 2 | `radix_either_many_starts` | where each bucket starts | no bucket has keys |
 //! | 3 | `radix_either_many_first` | first partition | counts all digits |
 //! | 4 | `radix_either_many_second` | second partition, above 2²¹ keys | first pass |

@@ -9,7 +9,9 @@
 //!
 //! **The range.** The words of floats that people sort are two spans with a gap: negative ones, and positive ones. The
 //! gap is wide, since floats near zero have two hundred exponents between them, and it has hardly any keys. The map
-//! leaves it out. With it, slices of normal floats would be several times as wide, and less linear.
+//! leaves it out. With it, slices of normal floats would be several times as wide, and less linear. Slices begin at
+//! powers of two, since keys are twice as dense on one side of them as on the other. The slice in which the keys end is
+//! full in part; it gets numbers as if it were as full as the next.
 //!
 //! **Many equal keys.** A slice is never narrower than one key, and a value that is frequent fills a bucket of its own.
 //! The bucket sort recognises a bucket of one value. Where the sample misleads, or a value has more keys
@@ -17,9 +19,8 @@
 //! are, and they come last here too: a bad map costs time, and nothing else.
 //!
 //! **Bottleneck.** As for `msd-skewed`, and the look-ups: histogram and partitions are dearer than with top bits. On an
-//! H100, times CUB's radix sort: f32 uniform, normal and exponential 1.45 to 1.66 at 2²⁰, 1.43 to 1.64 at 2²⁴, 1.48 at
-//! 2²⁷ and 1.45 at 2²⁸; f64 2.1 to 3.0 at 2²⁰ and 2.4 at 2²⁴; u32 in a range of 10⁶ and timestamps 1.6 to 1.9; ids with
-//! gaps 0.8, where the slices of a sample miss the steps.
+//! H200, times CUB's radix sort: f32 uniform, normal and exponential 1.52 to 1.60 at 2²⁰, 1.60 at 2²⁴ and 1.54 at 2²⁸;
+//! f64 2.3 to 3.0 at 2²⁰ and 2.4 to 2.5 at 2²⁴; f32 with gaps 0.7 to 0.8, where slices are full in part.
 //!
 //! **Cost.** Beside the sample, which from 2²⁰ keys on is one key in 16 or fewer, each key is read to count it, and
 //! read and written twice by the partitions (once up to 1,128,000 keys) and once by the bucket sort. Eight launches,

@@ -114,8 +114,14 @@ fn a_map_under_hostile_schedules() {
 /// What makes a map worth its while, by hand.
 #[test]
 fn the_limits_of_a_map() {
-    assert_eq!(Worth::new::<u32>(1 << 24, true), Worth { digits: 2, repeats: 286, bucket: 4 + 2 * 2 + 2 });
-    assert_eq!(Worth::new::<u64>(1 << 22, false), Worth { digits: 0, repeats: 512, bucket: 8 + 2 * 2 + 2 });
+    assert_eq!(
+        Worth::new::<u32>(1 << 24, true),
+        Worth { digits: 2, repeats: 286, bucket: 4 + 2 * 2 + 2, crowded: 512 }
+    );
+    assert_eq!(
+        Worth::new::<u64>(1 << 22, false),
+        Worth { digits: 0, repeats: 512, bucket: 8 + 2 * 2 + 2, crowded: 1024 }
+    );
     // Every size has a plan, whose kernels take no more shared memory than there is.
     for max_shared in [101_376, 166_912, 232_448] {
         for n in (13..=26).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) - (1 << bits) / 3]) {
