@@ -5,16 +5,12 @@
 //! block to end turns the counts of all into the table.
 
 use super::map::{Range, SLICES, Span, write_range};
-use super::table::{Ends, make_table};
+use super::table::{Ends, LEARN_THREADS, WARPS, make_table};
 use crate::msd::{Key, Mapped, Mapping, Plain, clear_packs, each_in_pack, extremes};
 use crate::msd_skewed::each_item;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::math::mul_hi;
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
-
-/// Threads per block.
-pub const LEARN_THREADS: u32 = 1024;
-pub(super) const WARPS: u32 = LEARN_THREADS / warp::WARP;
 
 /// 16-byte loads per thread for the range.
 const RANGE_PACKS: usize = 4;

@@ -58,4 +58,4 @@ pub use learn::*;
 pub use map::{MAP_WORDS, NUMBER_BITS, SLICES};
 pub(crate) use map::{Map, MapDigit, TABLE_SHARED};
 #[cfg(not(target_os = "cuda"))]
-pub use table::ABOUT;
+pub use table::{ABOUT, LEARN_THREADS};

@@ -1,10 +1,13 @@
 //! Turns the counts of a sample by slices into the table of the map.
 
-use super::learn::WARPS;
 use super::map::{NUMBER_BITS, Range, SLICES};
 use crate::msd::Key;
 use crate::steps::block_scan;
-use simt::{Shared, shared, thread, unroll};
+use simt::{Shared, shared, thread, unroll, warp};
+
+/// Threads per block that learns.
+pub const LEARN_THREADS: u32 = 1024;
+pub(super) const WARPS: u32 = LEARN_THREADS / warp::WARP;
 
 /// How many numbers are wanted, about, of 2¹⁶: a slice may get one more than its share.
 pub const ABOUT: u32 = 15 << (NUMBER_BITS - 4);

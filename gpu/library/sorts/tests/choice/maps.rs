@@ -36,8 +36,8 @@ const BY_MAPS: [(&str, fn(u64) -> u64, [(Way, bool); 2]); 11] = [
     // By two passes keys of 32 bits are sorted as fast.
     ("two digits", |i| random(i) % 60_000, [(FromLast, false), (Map, true)]),
     ("half is equal", |i| if i.is_multiple_of(2) { 77 } else { random(i) }, [(FromLast, false), (Buckets, false)]),
-    // Each octave is as likely as the next: by the map there are some buckets to split.
-    ("octaves", |i| (random(i) & 0xffff_ffff) >> (random(!i) % 21), [(Map, true); 2]),
+    // Each octave is as likely as the next: by the map there are some buckets to split, too many for 32 bits.
+    ("octaves", |i| (random(i) & 0xffff_ffff) >> (random(!i) % 21), [(FromLast, true), (Map, true)]),
     // Nearly all are in one slice of the map, and in a small part of that.
     ("outliers", |i| random(i) & if i % 50 == 3 { u64::MAX } else { 0x3fff }, [(FromLast, true), (Buckets, true)]),
     (
@@ -148,17 +148,18 @@ const SPANS: [([u32; 2], u32); 6] = [
     ([1 << 26, (1 << 26) + (1 << 24)], UNSIGNED),
 ];
 
-/// Among the keys of a span are some that the sample has missed: those go to the first or the last bucket.
+/// Among the keys of a span are some that the sample has missed: those go to the first or the last bucket, which the
+/// most of them make too large.
 #[test]
 fn keys_go_by_a_linear_map_whatever_is_outside_of_their_span() {
-    let on = Seeing::new(4);
-    let mut sequence = Sequence::<u32>::new(&on, &with_map::<u32>(ENOUGH as usize));
-    let sampled: HashSet<u64> = (0..2048u32).map(|i| (u64::from(i.wrapping_mul(0x9e37_79b1)) * ENOUGH) >> 32).collect();
+    let (on, n) = (Seeing::new(4), 2 * ENOUGH);
+    let mut sequence = Sequence::<u32>::new(&on, &with_map::<u32>(n as usize));
+    let sampled: HashSet<u64> = (0..2048u32).map(|i| (u64::from(i.wrapping_mul(0x9e37_79b1)) * n) >> 32).collect();
     for ([least, greatest], order) in SPANS {
         let width = u64::from(greatest.wrapping_sub(least)) + 1;
-        for outside in [0, 7, 6000] {
-            let missed = (0..ENOUGH).filter(|place| !sampled.contains(place)).take(outside);
-            let mut keys: Vec<u32> = (0..ENOUGH).map(|i| least.wrapping_add((random(i) % width) as u32)).collect();
+        for outside in [0, 7, 5500] {
+            let missed = (0..n).filter(|place| place % 30 == 7 && !sampled.contains(place)).take(outside);
+            let mut keys: Vec<u32> = (0..n).map(|i| least.wrapping_add((random(i) % width) as u32)).collect();
             missed.for_each(|place| keys[place as usize] = random(!place) as u32);
             let what = format!("{least} to {greatest}, {outside} outside");
             assert_eq!(sequence.sort(&what, &keys, order), Linear, "{what}");
