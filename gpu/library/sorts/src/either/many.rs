@@ -2,8 +2,8 @@
 //! of which are steps of `onesweep` too.
 //!
 //! **By a map.** A sample shows whether keys take one: those that top bits spread pay nothing for it. A linear map
-//! needs the ends of the sample alone, and its look-ups take no longer than top bits. Otherwise the histogram learns one
-//! in the same launch: blocks count parts of a larger sample by a ticket, wait for each other, and each makes the
+//! needs the ends of the sample alone, and its look-ups take no longer than top bits. Otherwise the histogram learns
+//! one in the same launch: blocks count parts of a larger sample by a ticket, wait for each other, and each makes the
 //! table for itself. There are up to twice as many buckets by a learned map: buckets are less even.
 //!
 //! **From the last digit.** No bucket has keys then and all lists are empty: so the bucket sort and the sort of groups
