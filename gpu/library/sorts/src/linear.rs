@@ -37,8 +37,8 @@ impl Linear {
         Self { least: 0, width: u32::MAX, scale: 1 << bits }
     }
 
-    /// The map of keys of which a sample is between `least` and `greatest` to `buckets` buckets, from whose numbers `cut`
-    /// bits may be cut off.
+    /// The map to `buckets` buckets, from whose numbers `cut` bits may be cut off, of keys of which a sample is between
+    /// `least` and `greatest`.
     #[simt::device]
     pub fn of_sample((least, greatest): (u32, u32), buckets: u32, cut: u32) -> Self {
         let margin = ((greatest - least) >> MARGIN) + 1;

@@ -81,8 +81,8 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// One key in eight, or in 32 if keys may go from the last digit, may be in buckets that are too large by the map: to split them takes longer than passes from
-    /// the last digit, but not as long as to split what top bits do not spread.
+    /// One key in eight may be in buckets that are too large by the map, or one in 32 if keys may go from the last
+    /// digit: to split such buckets takes longer than passes, but less than to split what top bits do not spread.
     #[cfg(not(target_os = "cuda"))]
     const SHARES: [u32; 2] = [8, 32];
 

@@ -8,8 +8,8 @@ use rungs_sorts::linear::Linear as LinearMap;
 use rungs_sorts::msd_skewed::tally_bits;
 use std::collections::HashSet;
 
-/// A sort of `n` keys with two partitions, and with a map for keys of type `W` that their bits do not spread; its second
-/// digit has a bit more. Keys of 64 bits do not go from the last digit.
+/// A sort of `n` keys with two partitions, and with a map for keys of type `W` that their bits do not spread; its
+/// second digit has a bit more. Keys of 64 bits do not go from the last digit.
 fn with_map<W: Key>(n: usize) -> Many {
     let (first_bits, second_bits) = PARTITIONS[1];
     let usual = Many::new::<W>(n as u32, MAX_SHARED);
