@@ -3,7 +3,7 @@
 //! Keys that fill all words have the whole span, and their top bits are the bucket. Numbers up to a million or
 //! timestamps fill a small part of it; their top bits are the same, or nearly.
 
-use crate::msd::{Buckets, Digit, Key};
+use crate::msd::{Buckets, Key};
 use crate::steps::uniform;
 use simt::Global;
 use simt::math::mul_hi;
@@ -83,26 +83,5 @@ impl<W: Key> Buckets<W> for Linear {
     #[simt::device]
     fn hidden(self) -> Self {
         Self { least: simt::opaque(self.least), ..self }
-    }
-}
-
-/// The last bits of a bucket's number.
-#[derive(Clone, Copy)]
-pub struct LinearDigit {
-    /// The map, whose last bits of a number are these.
-    pub map: Linear,
-    /// How many.
-    pub bits: u32,
-}
-
-impl<W: Key> Digit<W> for LinearDigit {
-    #[simt::device]
-    fn bits(self) -> u32 {
-        self.bits
-    }
-
-    #[simt::device]
-    fn scaled(self, key: W, log2: u32) -> u32 {
-        (self.map.bucket(key) & ((1 << self.bits) - 1)) << log2
     }
 }

@@ -1,6 +1,8 @@
 //! Which way many keys go: by a sample of them, and once they are counted.
 
-use crate::learned::{common_keys, each_common};
+#[cfg(not(target_os = "cuda"))]
+use crate::learned::common_keys;
+use crate::learned::each_common;
 #[cfg(not(target_os = "cuda"))]
 use crate::msd::BUCKET_MAX;
 use crate::msd::{

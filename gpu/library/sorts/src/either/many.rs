@@ -15,12 +15,12 @@ use super::choice::{Choice, Worth, found_in, found_in_sample};
 use crate::buckets::{partition_blocks, partition_cleared};
 use crate::digits::{BITS, DIGITS, clear_counters as clear_digits, count_cleared as count_digits};
 use crate::from_last::{Passes, REST_BLOCKS, all_passes};
-use crate::learned::{COUNT_WORDS, Map, MapDigit, TABLE_SHARED, learn_together};
-use crate::linear::{LINEAR_WORDS, Linear, LinearDigit};
+use crate::learned::{COUNT_WORDS, Map, TABLE_SHARED, learn_together};
+use crate::linear::{LINEAR_WORDS, Linear};
 use crate::msd::{
-    COUNT_THREADS, Key, Mapped, Mapping, Plain, SAMPLE, SORT_THREADS, STARTS_THREADS, Tables, Tile, TopBits, TopDigit,
-    begin_count, bucket_sort_blocks, clear_counters, clear_sample, count_cleared, counters, ends, extremes, move_tile,
-    sort_cleared, spread, take_sample, tile_shared,
+    COUNT_THREADS, Key, LastBits, Mapped, Mapping, Plain, SAMPLE, SORT_THREADS, STARTS_THREADS, Tables, Tile, TopBits,
+    TopDigit, begin_count, bucket_sort_blocks, clear_counters, clear_sample, count_cleared, counters, ends, extremes,
+    move_tile, sort_cleared, spread, take_sample, tile_shared,
 };
 use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, sort_or_list, split, start_and_list};
 use crate::pass::{PASS_SHARED, pass_tile};
@@ -116,7 +116,7 @@ pub fn radix_either_many_histogram<W: Key, M: Mapping>(
                 let ends = extremes(a.min(b), a.max(b), slots, COUNT_THREADS / warp::WARP);
                 let map = Linear::of_sample(ends, 1 << top_bits, second_bits);
                 clear_sample();
-                // Keys that all go to one bucket are counted slowly: few of them first.
+                // Keys that all go to one bucket are counted slowly: a few of them first.
                 if !found_in_sample(sample, map, limits).is_crowded()
                     && learning.worth.spreads::<W, M>(keys, order, counters(top_bits), map)
                 {
@@ -231,11 +231,11 @@ pub fn radix_either_many_first<W: Key, M: Mapping>(
         let digit = TopDigit { shift: u32::BITS - bits, bits };
         partition_cleared::<W, M, THREADS>(from, to, order, digit, cursors, spread_out, all);
     } else if way == BY_MAP {
-        let digit = MapDigit { map: Map::read(map, bits), bits };
+        let digit = LastBits { buckets: Map::read(map, bits), bits };
         partition_cleared::<W, M, THREADS>(from, to, order, digit, cursors, spread_out, all);
     } else if W::HALVES == 1 && way == LINEARLY {
-        let map = Linear::read(choice.slice(LINEAR, LINEAR_WORDS)).without(second_bits);
-        partition_cleared::<W, M, THREADS>(from, to, order, LinearDigit { map, bits }, cursors, spread_out, all);
+        let buckets = Linear::read(choice.slice(LINEAR, LINEAR_WORDS)).without(second_bits);
+        partition_cleared::<W, M, THREADS>(from, to, order, LastBits { buckets, bits }, cursors, spread_out, all);
     } else if W::HALVES == 1 && thread::block_idx_x() < blocks {
         let order = if M::MAPS { order } else { UNSIGNED };
         clear_digits::<THREADS>(COUNT_SHARED);
@@ -268,10 +268,11 @@ pub fn radix_either_many_second<W: Key, M: Mapping>(
         let digit = TopDigit { shift: u32::BITS - first_bits - second_bits, bits: second_bits };
         partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
     } else if way == BY_MAP {
-        let digit = MapDigit { map: Map::read(map, learning.bits(numbers)), bits: second_bits + learning.more_bits };
+        let buckets = Map::read(map, learning.bits(numbers));
+        let digit = LastBits { buckets, bits: second_bits + learning.more_bits };
         partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
     } else if W::HALVES == 1 && way == LINEARLY {
-        let digit = LinearDigit { map: Linear::read(choice.slice(LINEAR, LINEAR_WORDS)), bits: second_bits };
+        let digit = LastBits { buckets: Linear::read(choice.slice(LINEAR, LINEAR_WORDS)), bits: second_bits };
         partition_cleared::<W, Plain, THREADS>(scratch, keys, UNSIGNED, digit, cursors, 0, tiles);
     } else if W::HALVES == 1 {
         let (passes, begin) = (Passes(passes), thread::block_idx_x() * pass_tile::<u32>());

@@ -1,12 +1,12 @@
 //! Launches 2, 4, 5 and 6: those of `msd-skewed`, but a key's bucket is looked up in the map.
 
-use super::map::{Map, MapDigit, TABLE_SHARED};
+use super::map::{Map, TABLE_SHARED};
 use crate::buckets::{
     HISTOGRAM_THREADS, PARTITION_THREADS, PARTITION_THREADS_WIDE, blocks_wide, partition_blocks, partition_cleared,
     partition_shared,
 };
 use crate::msd::{
-    Key, Mapped, Mapping, Plain, Tables, clear_counters, count_buckets, ends, in_block_most, in_block_shared,
+    Key, LastBits, Mapped, Mapping, Plain, Tables, clear_counters, count_buckets, ends, in_block_most, in_block_shared,
     sort_cleared,
 };
 use simt::{Global, grid, kernel, thread};
@@ -67,7 +67,7 @@ pub fn radix_learned_partition<W: Key, M: Mapping>(
     grid::let_next_start();
     Tables::new(PARTITION_THREADS, part.bits).clear();
     grid::wait_for_previous(); // map, cursors, tiles, and in the second partition the keys
-    let digit = MapDigit { map: Map::read(map, part.until), bits: part.bits };
+    let digit = LastBits { buckets: Map::read(map, part.until), bits: part.bits };
     partition_cleared::<W, M, PARTITION_THREADS>(input, output, order, digit, cursors, part.spread_out, tiles);
 }
 
@@ -87,8 +87,8 @@ pub fn radix_learned_partition_wide<W: Key, M: Mapping>(
     Tables::new(PARTITION_THREADS_WIDE, part.bits).clear();
     grid::wait_for_previous(); // map and cursors
     // The partition has a barrier before it looks up the first key.
-    let map = Map::read(map, part.until).staged(partition_shared(true), PARTITION_THREADS_WIDE);
-    let digit = MapDigit { map, bits: part.bits };
+    let buckets = Map::read(map, part.until).staged(partition_shared(true), PARTITION_THREADS_WIDE);
+    let digit = LastBits { buckets, bits: part.bits };
     partition_cleared::<W, M, PARTITION_THREADS_WIDE>(input, output, order, digit, cursors, part.spread_out, tiles);
 }
 

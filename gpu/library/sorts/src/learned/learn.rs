@@ -138,6 +138,7 @@ pub(crate) fn each_common<W: Key, M: Mapping>(keys: Global<W>, order: u32, mut f
 }
 
 /// How many keys [`each_common`] has.
+#[cfg(not(target_os = "cuda"))]
 pub(crate) const fn common_keys<W: Key>() -> u32 {
     RANGE_PACKS as u32 * LEARN_THREADS * W::PACK
 }

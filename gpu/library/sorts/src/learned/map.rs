@@ -1,6 +1,6 @@
 //! The map from keys to buckets: a table over equal ranges of the keys, and how a kernel looks a bucket up.
 
-use crate::msd::{Buckets, Digit, Key};
+use crate::msd::{Buckets, Key};
 use crate::steps::uniform;
 use simt::math::mul_hi;
 use simt::{Global, Shared, opaque, thread};
@@ -184,32 +184,12 @@ impl<W: Key, T: Table> Buckets<W> for Map<W, T> {
     }
 
     #[simt::device]
+    fn takes_long(self) -> bool {
+        true
+    }
+
+    #[simt::device]
     fn hidden(self) -> Self {
         Self { range: Range { shift: opaque(self.range.shift), ..self.range }, ..self }
-    }
-}
-
-/// A digit of the number of a key.
-#[derive(Clone, Copy)]
-pub struct MapDigit<W, T> {
-    pub map: Map<W, T>,
-    /// How many bits it has, at most eight; those above the bits that the map ignores.
-    pub bits: u32,
-}
-
-impl<W: Key, T: Table> Digit<W> for MapDigit<W, T> {
-    #[simt::device]
-    fn bits(self) -> u32 {
-        self.bits
-    }
-
-    #[simt::device]
-    fn scaled(self, key: W, log2: u32) -> u32 {
-        (self.map.bucket(key) & ((1 << self.bits) - 1)) << log2
-    }
-
-    #[simt::device]
-    fn is_noted(self) -> bool {
-        true
     }
 }

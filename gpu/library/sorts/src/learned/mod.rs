@@ -56,6 +56,6 @@ mod table;
 pub use kernels::*;
 pub use learn::*;
 pub use map::{MAP_WORDS, NUMBER_BITS, SLICES};
-pub(crate) use map::{Map, MapDigit, TABLE_SHARED};
+pub(crate) use map::{Map, TABLE_SHARED};
 #[cfg(not(target_os = "cuda"))]
 pub use table::{ABOUT, LEARN_THREADS};

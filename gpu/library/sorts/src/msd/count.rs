@@ -29,6 +29,12 @@ pub trait Buckets<W>: Copy {
     fn bucket(self, key: W) -> u32;
     /// The same in a form that hides from the compiler that it is the same.
     fn hidden(self) -> Self;
+
+    /// Whether to find a bucket takes longer than to note it.
+    #[simt::device]
+    fn takes_long(self) -> bool {
+        false
+    }
 }
 
 /// Buckets by the top bits.

@@ -1,6 +1,6 @@
 //! Shared memory of a tile: its counters, and everything but its keys.
 
-use super::Key;
+use super::{Buckets, Key};
 use simt::{Shared, thread, warp};
 
 /// 16-byte loads per thread and tile.
@@ -171,5 +171,31 @@ impl<W: Key> Digit<W> for TopDigit {
     #[simt::device]
     fn scaled(self, key: W, log2: u32) -> u32 {
         key.top() >> (self.shift - log2) & (((1 << self.bits) - 1) << log2)
+    }
+}
+
+/// The last bits of the number of a key's bucket. Where buckets are noted, at most eight.
+#[derive(Clone, Copy)]
+pub struct LastBits<B> {
+    /// How buckets are found.
+    pub buckets: B,
+    /// How many bits.
+    pub bits: u32,
+}
+
+impl<W: Key, B: Buckets<W>> Digit<W> for LastBits<B> {
+    #[simt::device]
+    fn bits(self) -> u32 {
+        self.bits
+    }
+
+    #[simt::device]
+    fn scaled(self, key: W, log2: u32) -> u32 {
+        (self.buckets.bucket(key) & ((1 << self.bits) - 1)) << log2
+    }
+
+    #[simt::device]
+    fn is_noted(self) -> bool {
+        self.buckets.takes_long()
     }
 }
