@@ -178,7 +178,7 @@ fn every_kind_of_many_keys_goes_its_way() {
 
 #[test]
 fn both_ways_sort_any_number_of_keys() {
-    // At these sizes a few kinds have no bucket that is too large; keys go to buckets then.
+    // At these sizes all buckets of a few kinds fit a block; keys go to buckets then.
     for n in [0, 1, 2, 31, 33, MOST - 1, MOST, MOST + 1, 8191, 8192, 8193, 16_411] {
         for partitions in PARTITIONS {
             for multiprocessors in [1, 132] {

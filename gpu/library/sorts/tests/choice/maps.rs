@@ -148,8 +148,8 @@ const SPANS: [([u32; 2], u32); 6] = [
     ([1 << 26, (1 << 26) + (1 << 24)], UNSIGNED),
 ];
 
-/// Among the keys of a span are some that the sample has missed: those go to the first or the last bucket, which the
-/// most of them make too large.
+/// Among the keys of a span are some that the sample has missed: those go to the first or the last bucket, which
+/// 5500 of them make too large.
 #[test]
 fn keys_go_by_a_linear_map_whatever_is_outside_of_their_span() {
     let (on, n) = (Seeing::new(4), 2 * ENOUGH);
