@@ -385,10 +385,13 @@ pub fn max_spills(text: &str) -> Result<BTreeMap<&str, u32>> {
 /// Puts the bounds that comments name into the entries that they name.
 fn add_bounds(text: &str) -> Result<String> {
     let mut inserts = vec![];
+    let bodies: HashMap<_, _> = heads(text).map(|(name, _, body)| (name, body)).collect();
     for line in text.lines().filter_map(|line| line.trim().strip_prefix(BOUNDS)) {
         let Bounds { name, threads, blocks, spills, cluster } = Bounds::parse(line)?;
-        let at = heads(text).find(|head| head.0 == name).map(|head| head.2);
-        let at = at.with_context(|| format!("launch bounds are given for {name}, which is not a kernel in the PTX"))?;
+        let at = bodies
+            .get(name)
+            .copied()
+            .with_context(|| format!("launch bounds are given for {name}, which is not a kernel in the PTX"))?;
         ensure!(threads > 0 || blocks == 0, "{name} declares min_blocks, which means nothing without max_threads");
         ensure!(threads > 0 || spills == 0, "{name} declares max_spills, which means nothing without max_threads");
         let mut directives = String::new();
@@ -424,12 +427,20 @@ const ALIGNED: &str = ".param .align 64 .b8 ";
 /// Aligns the parameters that are tensor maps. rustc passes nothing that is aligned to more than 16 bytes.
 fn align_maps(text: &str) -> Result<String> {
     let addressed = text.lines().map(str::trim).filter(|line| line.starts_with(ADDRESS)).map(operands);
-    let maps: BTreeSet<_> = addressed.map(|(_, from)| from).filter(|from| from.contains("_param_")).collect();
-    let mut aligned = text.to_owned();
-    for map in maps {
-        let declared = format!("{DECLARED}{map}[128]");
-        ensure!(aligned.contains(&declared), "{map} is no parameter of 128 bytes, and its address is asked for");
-        aligned = aligned.replacen(&declared, &format!("{ALIGNED}{map}[128]"), 1);
+    let mut maps: BTreeSet<_> = addressed.map(|(_, from)| from).filter(|from| from.contains("_param_")).collect();
+    let mut aligned = String::with_capacity(text.len() + maps.len());
+    for line in text.split_inclusive('\n') {
+        let declared = line.split_once(DECLARED).filter(|(_, rest)| {
+            let name = rest.split_once("[128]").map_or("", |(name, _)| name);
+            maps.remove(name)
+        });
+        match declared {
+            Some((before, rest)) => aligned.extend([before, ALIGNED, rest]),
+            None => aligned += line,
+        }
+    }
+    if let Some(missing) = maps.first() {
+        bail!("{missing} is no parameter of 128 bytes, and its address is asked for");
     }
     Ok(aligned)
 }
