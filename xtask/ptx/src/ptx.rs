@@ -1,5 +1,6 @@
 //! Reads PTX text and finishes what rustc leaves open.
 
+mod addresses;
 mod frames;
 mod guards;
 mod shared;
@@ -111,16 +112,20 @@ fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
 
 /// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
 /// instructions used, and with the compiler's name. rust-cuda's loses the barriers that guard an instruction from LLVM
-/// and libnvvm's hints, and names arrays in shared memory.
+/// and libnvvm's hints, names arrays in shared memory, and has addresses in front of branches.
 ///
 /// # Errors
 /// If the text has no `.version` line, a comment with launch bounds is malformed, its kernel is not in the text, or the
 /// address of a parameter is asked for that is no tensor map.
 pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     let text = frames::without_unused(text);
-    let text = if compiler == RUST_CUDA { shared::by_name(&guards::without(&without_hints(&text))) } else { text };
+    let text = if compiler == RUST_CUDA { of_rust_cuda(&text) } else { text };
     let text = set_version(&align_maps(&add_bounds(&text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
+}
+
+fn of_rust_cuda(text: &str) -> String {
+    addresses::before_branches(&shared::by_name(&guards::without(&without_hints(text))))
 }
 
 /// Finished text that is for `arch`, too, with the name of that.
