@@ -104,9 +104,10 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     // Loops over the keys of a thread, or over the digits.
     Known("radix_either_first radix_either_first_mapped", ATOMICS, [72, 88], Why::Unrolled),
-    Known("radix_either_many_first radix_either_many_first_mapped", ATOMICS, [168, 184], Why::Unrolled),
-    Known("radix_either_many_second", ATOMICS, [123, 155], Why::Unrolled),
-    Known("radix_either_many_second_mapped", ATOMICS, [123, 147], Why::Unrolled),
+    Known("radix_either_many_first", ATOMICS, [209, 233], Why::Unrolled),
+    Known("radix_either_many_first_mapped", ATOMICS, [209, 225], Why::Unrolled),
+    Known("radix_either_many_second", ATOMICS, [164, 204], Why::Unrolled),
+    Known("radix_either_many_second_mapped", ATOMICS, [164, 196], Why::Unrolled),
     Known("radix_either_rest", ATOMICS, [108, 116], Why::Unrolled),
     Known("exchange_sift_u32", ATOMICS, [42, 38], Why::Unrolled),
     Known("exchange_sift_u64", ATOMICS, [26, 22], Why::Unrolled),
@@ -218,15 +219,17 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
          radix_msd_skewed_partition_wide_mapped radix_msd_skewed_bucket_sort radix_msd_skewed_bucket_sort_mapped",
         32,
     ),
-    ("radix_either_many_first", 8),
+    ("radix_either_many_first radix_either_many_starts radix_either_many_starts_u64", 8),
+    // For `sm_80` alone.
+    ("matmul_tensor_double", 72),
     ("radix_either_many_second radix_either_many_second_mapped", 32),
     ("product_fp32_hopper", 184),
     ("top_k_sampled_select_u32", 8),
     // ptxas aims at 64 registers, where it gives the default backend's PTX 107. One value is spilled.
-    ("partition_compact_u64", 8),
+    ("partition_compact_u64", 16),
     // Passes by digits and by codes share one kernel, and use all 64 registers. 8 of the bytes are in front of that:
     // arrays in shared memory, as address and length, that closures capture.
-    ("radix_msd_pairs_rest", 128),
+    ("radix_msd_pairs_rest", 144),
     // Variables whose addresses a closure captures: LLVM 7 leaves them and the captures in memory.
     ("radix_either_rest", 336),
     ("radix_msd_skewed_split", 160),
@@ -235,7 +238,7 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
     ("scan_by_key_look_ahead_sum_f32_u64", 72),
     // Stored and never loaded, too, but ptxas leaves them out.
     ("radix_either_one_block radix_either_one_block_u64", 8),
-    ("top_k_sampled_filter_u64", 64),
+    ("top_k_sampled_filter_u64", 80),
     // Packs of words that are read as two `f64`: LLVM 7 leaves them in memory. It spills, too.
     ("product_fp64_small", 176),
 ];
