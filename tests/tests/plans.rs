@@ -68,7 +68,8 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// The number of trials that share the jobs of a long test and run at once; the oracles take most of its time.
+/// The number of trials that share the jobs of a long test and run at once. Oracles take most of its time on the
+/// simulator, and compiling kernels on a GPU.
 const SHARES: usize = 8;
 
 /// Every `of`-th job, from `number` on.
@@ -80,7 +81,7 @@ struct Share {
 
 impl Share {
     fn jobs(self, engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
-        Ok(jobs(engine, n)?.into_iter().skip(self.number).step_by(self.of).collect())
+        jobs(engine, n, [self.number, self.of])
     }
 }
 

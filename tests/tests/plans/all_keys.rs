@@ -1,9 +1,8 @@
 //! Plans for keys of every width, with data for them. Keys of 8 and 16 bits are copied to words and back.
 
-use super::jobs::{Array, Job, POISON, words};
+use super::jobs::{Array, Job, Jobs, POISON, add, pointer, words};
 use libtest_mimic::Failed;
 use rungs::Operation;
-use rungs::engine::Engine;
 use rungs::plan::{
     Argsort, FirstPlace, HistogramByEdges, HistogramEven, Merge, MergeWith, MinMax, Partition, PartitionFlagged, Plan,
     Reduce, ReduceByKey, RunLengths, SORT_ALIGN, ScanByKey, Search, SegmentedArgsort, SegmentedSort,
@@ -25,7 +24,6 @@ use simt::{Pair, Scalar, bf16, f16};
 use std::any::type_name;
 use std::ffi::c_void;
 use std::ops::Range;
-use std::ptr::null;
 
 /// Keys of all bits; by seed also few, and both zeros and NaN of both signs.
 fn keys<T: Scalar>(n: usize, seed: u64) -> Vec<T> {
@@ -77,35 +75,6 @@ fn first_of<T: Scalar>(n: usize, written: &[T], behind: u8) -> Array {
     array.before.resize(n * size_of::<T>(), POISON);
     array.after.resize(n * size_of::<T>(), behind);
     array
-}
-
-/// Where jobs are gathered: for this engine and number of elements.
-pub struct Jobs<'a> {
-    pub jobs: &'a mut Vec<Job>,
-    pub engine: &'a Engine,
-    pub n: usize,
-}
-
-macro_rules! pointer {
-    ($addresses:ident null) => {
-        null()
-    };
-    ($addresses:ident $number:literal) => {
-        $addresses[$number].cast()
-    };
-}
-
-/// Adds a job: its name, its plan, the numbers of the arrays that a run takes, and the arrays by seed.
-macro_rules! add {
-    ($to:ident, $what:expr, $plan:expr, [$($array:tt),*]; $arrays:expr) => {{
-        let (what, plan) = (format!("{}, n = {}", $what, $to.n), $plan?);
-        let scratch_bytes = plan.scratch_bytes();
-        let run = move |stream: *mut c_void, addresses: &[*mut u8], scratch: *mut u8, bytes: usize| {
-            // SAFETY: the harness has the arrays that a job asks for.
-            unsafe { plan.run(stream, $(pointer!(addresses $array)),*, scratch, bytes) }
-        };
-        $to.jobs.push(Job { what, scratch_bytes, run: Box::new(run), arrays: Box::new($arrays) });
-    }};
 }
 
 impl Jobs<'_> {
@@ -173,18 +142,18 @@ impl Jobs<'_> {
         let (low, high) = if ordered(a) < ordered(b) { (a, b) } else { (b, a) };
         let is_in = move |key: &T| (ordered(low)..=ordered(high)).contains(&ordered(*key));
         let outputs = move |kept: &[T], behind| [first_of(n, kept, behind), Array::output(&[kept.len() as u32])];
-        let plan = Plan::<Select<T>>::select_between(on, n, low..=high);
+        let plan = || Plan::<Select<T>>::select_between(on, n, low..=high);
         let what = format!("half of {name} in a range");
-        add!(self, what, plan, [0, 1, 2, 3]; move |seed| {
+        add!(self, what, plan(), [0, 1, 2, 3]; move |seed| {
             let keys = keys::<T>(n, seed);
             let kept: Vec<T> = keys[..n / 2].iter().copied().filter(is_in).collect();
             let limit = Array { is_needed: false, ..Array::input(&[n as u32 / 2]) };
             let inputs = [Array::input(&keys), limit];
             inputs.into_iter().chain(outputs(&kept, behind::<T>())).collect()
         });
-        let plan = Plan::<Select<T>>::unique(on, n);
+        let plan = || Plan::<Select<T>>::unique(on, n);
         let what = format!("first {name} of runs");
-        add!(self, what, plan, [0, null, 1, 2]; move |seed| {
+        add!(self, what, plan(), [0, null, 1, 2]; move |seed| {
             let keys = keys::<T>(n, seed);
             let mut firsts = keys.clone();
             firsts.dedup_by_key(|key| key.to_bits_64());
@@ -194,24 +163,24 @@ impl Jobs<'_> {
             let (kept, rest): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| is_kept(i));
             outputs(&at(&keys, &kept), behind).into_iter().chain(outputs(&at(&keys, &rest), behind))
         };
-        let plan = Plan::<Partition<T>>::partition_between(on, n, low..=high);
+        let plan = || Plan::<Partition<T>>::partition_between(on, n, low..=high);
         let what = format!("{name} in a range and others");
-        add!(self, what, plan, [0, null, 1, 2, 3, 4]; move |seed| {
+        add!(self, what, plan(), [0, null, 1, 2, 3, 4]; move |seed| {
             let keys = keys::<T>(n, seed);
             let parts = parted(keys.clone(), &|i| is_in(&keys[i]), behind::<T>());
             [Array::input(&keys)].into_iter().chain(parts).collect()
         });
         let flags = move |seed| keys::<u8>(n, 3 * seed + 1);
-        let plan = Plan::<SelectFlagged<T>>::select_flagged(on, n);
+        let plan = || Plan::<SelectFlagged<T>>::select_flagged(on, n);
         let what = format!("{name} with a flag");
-        add!(self, what, plan, [0, 1, null, 2, 3]; move |seed| {
+        add!(self, what, plan(), [0, 1, null, 2, 3]; move |seed| {
             let (keys, flags) = (keys::<T>(n, seed), flags(seed));
             let kept: Vec<T> = keys.iter().zip(&flags).filter(|(_, flag)| **flag != 0).map(|(&key, _)| key).collect();
             [Array::input(&keys), Array::input(&flags)].into_iter().chain(outputs(&kept, POISON)).collect()
         });
-        let plan = Plan::<PartitionFlagged<T>>::partition_flagged(on, n);
+        let plan = || Plan::<PartitionFlagged<T>>::partition_flagged(on, n);
         let what = format!("{name} with a flag and others");
-        add!(self, what, plan, [0, 1, null, 2, 3, 4, 5]; move |seed| {
+        add!(self, what, plan(), [0, 1, null, 2, 3, 4, 5]; move |seed| {
             let (keys, flags) = (keys::<T>(n, seed), flags(seed));
             let parts = parted(keys.clone(), &|i| flags[i] != 0, POISON);
             [Array::input(&keys), Array::input(&flags)].into_iter().chain(parts).collect()
@@ -238,35 +207,35 @@ impl Jobs<'_> {
             let count = Array::output(&[firsts.len() as u32]);
             vec![first_of(n, firsts, behind::<K>()), first_of(n, results, POISON), count]
         }
-        let plan = Plan::<RunLengths<K>>::run_lengths(on, n);
+        let plan = || Plan::<RunLengths<K>>::run_lengths(on, n);
         let what = format!("lengths of runs of {name}");
-        add!(self, what, plan, [0, null, 1, 2, 3]; move |seed| {
+        add!(self, what, plan(), [0, null, 1, 2, 3]; move |seed| {
             let (keys, starts) = (few(seed), starts(&few(seed)));
             let lengths: Vec<u32> = starts.windows(2).map(|run| (run[1] - run[0]) as u32).collect();
             let firsts = at(&keys, &starts[..lengths.len()]);
             [Array::input(&keys)].into_iter().chain(outputs(n, &firsts, &lengths)).collect()
         });
-        let plan = Plan::<ReduceByKey<K, i64>>::reduce_by_key(on, n, Operation::Sum);
+        let plan = || Plan::<ReduceByKey<K, i64>>::reduce_by_key(on, n, Operation::Sum);
         let what = format!("sums by {name}");
-        add!(self, what, plan, [0, 1, null, 2, 3, 4]; move |seed| {
+        add!(self, what, plan(), [0, 1, null, 2, 3, 4]; move |seed| {
             let (keys, values, starts) = (few(seed), values(seed), starts(&few(seed)));
             let sum = |run: &[usize]| values[run[0]..run[1]].iter().fold(0i64, |a, &b| a.wrapping_add(b));
             let sums: Vec<i64> = starts.windows(2).map(sum).collect();
             let inputs = [Array::input(&keys), Array::input(&values)];
             inputs.into_iter().chain(outputs(n, &at(&keys, &starts[..sums.len()]), &sums)).collect()
         });
-        let plan = Plan::<ReduceByKey<K, _>>::reduce_by_key_with(on, n, compose_u32::Kernels);
+        let plan = || Plan::<ReduceByKey<K, _>>::reduce_by_key_with(on, n, compose_u32::Kernels);
         let what = format!("compositions by {name}");
-        add!(self, what, plan, [0, 1, null, 2, 3, 4]; move |seed| {
+        add!(self, what, plan(), [0, 1, null, 2, 3, 4]; move |seed| {
             let (keys, maps, starts) = (few(seed), self::keys::<Pair<u32, u32>>(n, 3 * seed), starts(&few(seed)));
             let compose = |of: &[usize]| maps[of[0]..of[1]].iter().copied().fold(Compose::IDENTITY, Compose::combine);
             let results: Vec<_> = starts.windows(2).map(compose).collect();
             let inputs = [Array::input(&keys), Array::input(&maps)];
             inputs.into_iter().chain(outputs(n, &at(&keys, &starts[..results.len()]), &results)).collect()
         });
-        let plan = Plan::<ReduceByKey<K, i64>>::unique_by_key(on, n);
+        let plan = || Plan::<ReduceByKey<K, i64>>::unique_by_key(on, n);
         let what = format!("first values by {name}");
-        add!(self, what, plan, [0, 1, null, 2, 3, 4]; move |seed| {
+        add!(self, what, plan(), [0, 1, null, 2, 3, 4]; move |seed| {
             let (keys, values, mut starts) = (few(seed), values(seed), starts(&few(seed)));
             starts.truncate(starts.len() - 1);
             // Behind the results are those of the places that were there before.
@@ -276,9 +245,9 @@ impl Jobs<'_> {
             outputs[1].after = Array::output(&all).after;
             inputs.into_iter().chain(outputs).collect()
         });
-        let plan = Plan::<ScanByKey<K, i64>>::scan_by_key(on, n, Operation::Sum, false);
+        let plan = || Plan::<ScanByKey<K, i64>>::scan_by_key(on, n, Operation::Sum, false);
         let what = format!("scan of values by {name}");
-        add!(self, what, plan, [0, 1, 2]; move |seed| {
+        add!(self, what, plan(), [0, 1, 2]; move |seed| {
             let (keys, mut running) = (few(seed), values(seed));
             let inputs = [Array::input(&keys), Array::input(&running)];
             for i in 1..n {
@@ -314,14 +283,14 @@ impl Jobs<'_> {
             });
         }
         for i in [n / 3, n.saturating_sub(1)].into_iter().filter(|&i| i < n) {
-            let plan = Plan::<TopK<T>>::nth_element(on, n, i);
-            add!(self, format!("{name} at place {i}"), plan, [0, 1]; move |seed| {
+            let plan = || Plan::<TopK<T>>::nth_element(on, n, i);
+            add!(self, format!("{name} at place {i}"), plan(), [0, 1]; move |seed| {
                 let keys = keys::<T>(n, seed);
                 vec![Array::input(&keys), Array::output(&[keys[places(&keys, false)[i]]])]
             });
         }
-        let plan = Plan::<MinMax<T>>::min_max(on, n);
-        add!(self, format!("both ends of {name}"), plan, [0, 1]; move |seed| {
+        let plan = || Plan::<MinMax<T>>::min_max(on, n);
+        add!(self, format!("both ends of {name}"), plan(), [0, 1]; move |seed| {
             let keys = keys::<T>(n, seed);
             let places = places(&keys, false);
             let ends: Vec<T> = places.first().into_iter().chain(places.last()).map(|&i| keys[i]).collect();
@@ -337,8 +306,8 @@ impl Jobs<'_> {
     {
         let (on, n, name) = (self.engine, self.n, type_name::<T>());
         let sorted = |keys: &[T]| at(keys, &places(keys, false));
-        let plan = Plan::<Merge<T>>::merge(on, n / 3, n - n / 3);
-        add!(self, format!("merge of {name}"), plan, [0, 1, 2]; move |seed| {
+        let plan = || Plan::<Merge<T>>::merge(on, n / 3, n - n / 3);
+        add!(self, format!("merge of {name}"), plan(), [0, 1, 2]; move |seed| {
             let all = keys::<T>(n, seed);
             let inputs = [&all[..n / 3], &all[n / 3..]].map(|keys| Array::input(&sorted(keys)));
             inputs.into_iter().chain([Array::output(&sorted(&all))]).collect()
@@ -365,8 +334,8 @@ impl Jobs<'_> {
         Wide<K>: OrderedWord,
     {
         let (on, n, name) = (self.engine, self.n, type_name::<(K, V)>());
-        let plan = Plan::<MergeWith<K, V>>::merge_with(on, n / 3, n - n / 3);
-        add!(self, format!("merge of pairs of {name}"), plan, [0, 1, 2, 3, 4, 5]; move |seed| {
+        let plan = || Plan::<MergeWith<K, V>>::merge_with(on, n / 3, n - n / 3);
+        add!(self, format!("merge of pairs of {name}"), plan(), [0, 1, 2, 3, 4, 5]; move |seed| {
             let (mut all, values) = (keys::<K>(n, seed), keys::<V>(n, 3 * seed));
             for part in [0..n / 3, n / 3..n] {
                 let sorted = at(&all[part.clone()], &places(&all[part.clone()], false));
@@ -438,8 +407,8 @@ impl Jobs<'_> {
 
     pub fn products<T: Factor>(&mut self, one: T, multiply: fn(T, T) -> T) -> Result<(), Failed> {
         let (on, n, name) = (self.engine, self.n, type_name::<T>());
-        let plan = Plan::<Reduce<T>>::product(on, n);
-        add!(self, format!("product of {name}"), plan, [0, 1]; move |seed| {
+        let plan = || Plan::<Reduce<T>>::product(on, n);
+        add!(self, format!("product of {name}"), plan(), [0, 1]; move |seed| {
             // Odd ones, of which no product is 0.
             let odd = |word: u64| T::from_bits_64(word | 1);
             let factors: Vec<T> = words(n, seed).map(odd).collect();
@@ -450,8 +419,8 @@ impl Jobs<'_> {
 
     pub fn edges(&mut self) -> Result<(), Failed> {
         let (on, n) = (self.engine, self.n);
-        let plan = Plan::<HistogramByEdges<f32>>::histogram_by_edges(on, n, 3);
-        add!(self, "counts between edges", plan, [0, 1, 2]; move |seed| {
+        let plan = || Plan::<HistogramByEdges<f32>>::histogram_by_edges(on, n, 3);
+        add!(self, "counts between edges", plan(), [0, 1, 2]; move |seed| {
             let (keys, edges) = (keys::<f32>(n, seed), [-1e9f32, 0.0, 1e-40, 1e9]);
             let counts = Array::output(&counted(&keys, &edges));
             vec![Array::input(&keys), Array::input(&edges), counts]
@@ -466,9 +435,9 @@ impl Jobs<'_> {
     {
         let (on, n, name) = (self.engine, self.n, type_name::<T>());
         for parts in [1, MAX_BINS] {
-            let plan = Plan::<HistogramEven<T>>::histogram_even(on, n, parts, range.clone());
+            let plan = || Plan::<HistogramEven<T>>::histogram_even(on, n, parts, range.clone());
             let edges: Vec<T> = (0..=parts).map(|i| edge(range.start, range.end, i, parts)).collect();
-            add!(self, format!("{name} in {parts} equal parts"), plan, [0, 1]; move |seed| {
+            add!(self, format!("{name} in {parts} equal parts"), plan(), [0, 1]; move |seed| {
                 let keys = keys::<T>(n, seed);
                 vec![Array::input(&keys), Array::output(&counted(&keys, &edges))]
             });
