@@ -99,7 +99,8 @@ fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Resul
                 let parameters = Parameters { values: true, ..case.parameters };
                 run(engine, family, rung, Case { parameters, ..case })?;
                 // Equal keys within a tile and across its end.
-                for size in rung.tiles.iter().flat_map(|&t| [t - 1, t, t + 1]).map(Size::Elements) {
+                let around_tiles = rung.tiles.iter().flat_map(|&t| [t - 1, t, t + 1]);
+                for size in around_tiles.chain(by_buckets(engine, rung)).map(Size::Elements) {
                     run(engine, family, rung, Case { parameters, size, ..case })?;
                 }
             }
@@ -116,6 +117,12 @@ fn large(engine: &Engine, family: &Family) -> u64 {
         (false, "bubble") => 50_021,
         (false, _) => 1_000_003,
     }
+}
+
+/// A size at which `msd-pairs` has other kernels on this GPU: from three tiles of 2^13 per SM on, pairs go to buckets.
+fn by_buckets(engine: &Engine, rung: &Rung) -> Option<u64> {
+    let least = 3 * 8192 * u64::from(engine.device().multiprocessors);
+    (rung.name == "msd-pairs" && !engine.is_simulator()).then_some(least + 4099)
 }
 
 /// Uniform, ordered, few distinct, all equal, the largest keys, corner values such as NaN and -0.0, skewed bits.
