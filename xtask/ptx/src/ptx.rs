@@ -124,6 +124,7 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }
 
+/// The text as rust-cuda's kernels need it beyond the others.
 fn of_rust_cuda(text: &str) -> String {
     addresses::before_branches(&shared::by_name(&guards::without(&without_hints(text))))
 }

@@ -13,13 +13,13 @@ pub(super) fn before_branches(text: &str) -> String {
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     let mut moved: Vec<&str> = Vec::with_capacity(lines.len());
     for function in lines.chunk_by(|_, next| function_begun(next).is_none()) {
-        let mut assigned: HashMap<&str, u32> = HashMap::new();
-        function.iter().for_each(|line| *assigned.entry(operands(line.trim()).0).or_default() += 1);
+        let mut named: HashMap<&str, u32> = HashMap::new();
+        function.iter().flat_map(|line| registers(line)).for_each(|name| *named.entry(name).or_default() += 1);
         let mut i = 0;
         while i < function.len() {
             let address = function.get(i..i + 2).and_then(|pair| Address::of([pair[0], pair[1]]));
-            // A register that is assigned once holds nothing else on the other arm of the branch.
-            let address = address.filter(|address| address.sets.iter().all(|register| assigned[register] == 1));
+            // Named twice, where they are assigned and where they are read: the branch's other arm has no use for them.
+            let address = address.filter(|address| address.sets.iter().all(|register| named.get(register) == Some(&2)));
             if let Some(comparison) = address.and_then(|address| address.comparison(&moved)) {
                 moved.splice(comparison..comparison, function[i..i + 2].iter().copied());
                 i += 2;
@@ -30,6 +30,12 @@ pub(super) fn before_branches(text: &str) -> String {
         }
     }
     moved.concat()
+}
+
+/// The registers that a line names.
+fn registers(line: &str) -> impl Iterator<Item = &str> {
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '%';
+    line.split(move |c| !is_in_name(c)).filter(|word| word.starts_with('%'))
 }
 
 /// `shl` and `add` of an index: the address of an element.
@@ -79,8 +85,10 @@ mod tests {
 
     #[test]
     fn an_address_comes_before_the_comparison() {
-        let text = kernel(&(BRANCH.to_string() + ADDRESS), "") + &kernel("", ADDRESS);
-        assert_eq!(before_branches(&text), kernel(&(ADDRESS.to_string() + BRANCH), "") + &kernel("", ADDRESS));
+        // The second kernel's registers are others.
+        let other = kernel("", ADDRESS);
+        let text = kernel(&(BRANCH.to_string() + ADDRESS), "") + &other;
+        assert_eq!(before_branches(&text), kernel(&(ADDRESS.to_string() + BRANCH), "") + &other);
     }
 
     #[test]
@@ -93,6 +101,7 @@ mod tests {
             (BRANCH.replace("%r7, -1", "%r9, -1") + ADDRESS, ""),
             (BRANCH.to_string() + &ADDRESS.replace("%r6, %r5", "%r6, %r4"), ""),
             (BRANCH.to_string() + ADDRESS, "\tmov.u32 \t%r6, 0;\n"),
+            (BRANCH.to_string() + ADDRESS, "\tld.shared.v2.b32 {%r4, %r5}, [%r9];\n"),
         ] {
             let text = kernel(&before, after);
             assert_eq!(before_branches(&text), text);

@@ -225,7 +225,7 @@ pub(super) const SPILLS: &[(&str, u32)] = &[
     ("radix_either_many_second radix_either_many_second_mapped", 32),
     ("product_fp32_hopper", 184),
     ("top_k_sampled_select_u32", 8),
-    // ptxas aims at 64 registers, where it gives the default backend's PTX 107. One value is spilled.
+    // ptxas aims at 64 registers, where it gives the default backend's PTX 107.
     ("partition_compact_u64", 16),
     // Passes by digits and by codes share one kernel, and use all 64 registers. 8 of the bytes are in front of that:
     // arrays in shared memory, as address and length, that closures capture.
