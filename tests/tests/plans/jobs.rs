@@ -113,7 +113,8 @@ macro_rules! pointer {
     };
 }
 
-/// Adds a job: its name, its plan, the numbers of the arrays that a run takes, and the arrays by seed.
+/// Adds a job: its name, its plan, which is made if the job is taken, the numbers of the arrays that a run takes, and
+/// the arrays by seed.
 macro_rules! add {
     ($to:ident, $what:expr, $plan:expr, [$($array:tt),*]; $arrays:expr) => {
         if $to.takes_next() {

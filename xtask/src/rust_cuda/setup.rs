@@ -46,7 +46,7 @@ const CMAKE: &[&str] = &[
     "-DLLVM_INCLUDE_BENCHMARKS=OFF",
     "-DLLVM_INCLUDE_EXAMPLES=OFF",
     "-DLLVM_INCLUDE_TESTS=OFF",
-    // Without tools, and with the libraries that the code generator is linked with: two thirds of the whole.
+    // Without tools, and with the libraries that the code generator is linked with: two thirds of the time.
     "-DLLVM_DISTRIBUTION_COMPONENTS=llvm-config;llvm-headers;LLVMAggressiveInstCombine;LLVMAnalysis;LLVMAsmParser;\
      LLVMAsmPrinter;LLVMBinaryFormat;LLVMBitReader;LLVMBitWriter;LLVMCodeGen;LLVMCore;LLVMDebugInfoCodeView;\
      LLVMDebugInfoMSF;LLVMDemangle;LLVMIRReader;LLVMInstCombine;LLVMInstrumentation;LLVMLTO;LLVMLinker;LLVMMC;\
