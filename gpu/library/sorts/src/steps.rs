@@ -25,3 +25,21 @@ pub fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -> u32 {
 pub fn uniform(value: u32) -> u32 {
     warp::reduce_or(warp::FULL, value)
 }
+
+/// The zeros that a word begins with. By halves: by rust-cuda the result of `u64::leading_zeros` is undefined, see
+/// docs/backends.md.
+#[simt::device]
+pub fn leading_zeros(word: u64) -> u32 {
+    let (low, high) = (word as u32, (word >> 32) as u32);
+    if high != 0 { high.leading_zeros() } else { 32 + low.leading_zeros() }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn leading_zeros_of_all_lengths() {
+        for word in (0..64).flat_map(|bits| [1 << bits, (1 << bits) - 1, u64::MAX >> bits]) {
+            assert_eq!(super::leading_zeros(word), word.leading_zeros(), "{word:#x}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The map from keys to buckets: a table over equal ranges of the keys, and how a kernel looks a bucket up.
 
 use crate::msd::{Buckets, Key};
-use crate::steps::uniform;
+use crate::steps::{leading_zeros, uniform};
 use simt::math::mul_hi;
 use simt::{Global, Shared, opaque, thread};
 
@@ -60,7 +60,7 @@ impl<W: Key> Range<W> {
         let width = (low[1] - low[0]) + (high[1] - high[0]);
         // What rounding may add is less than that part of it.
         let most = width.saturating_add(width >> 8).min(W::LARGEST.bits());
-        let shift = (most | 1).leading_zeros() - (64 - 32 * W::HALVES);
+        let shift = leading_zeros(most | 1) - (64 - 32 * W::HALVES);
         let within = (1 << (32 * W::HALVES - SLICE_BITS).saturating_sub(shift)) - 1;
         let (low, high) = ([low[0] & !within, (low[1] + within) & !within], [high[0] & !within, high[1]]);
         let [low, high] =

@@ -2,6 +2,7 @@
 
 use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
 use super::{Key, Mapping, is_float};
+use crate::steps::leading_zeros;
 use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
@@ -344,7 +345,7 @@ impl<W: Key> Spread<W> {
     /// Over `counters` counters, at most 2¹⁵.
     #[simt::device]
     fn between(least: W, greatest: W, counters: u32) -> Self {
-        let shift = ((greatest.bits() - least.bits()) | 1).leading_zeros() - (64 - 32 * W::HALVES);
+        let shift = leading_zeros((greatest.bits() - least.bits()) | 1) - (64 - 32 * W::HALVES);
         // Between 2³¹ and 2³², so the scale is below 2¹⁶. It is made smaller by more than the error of the division,
         // so that the greatest key stays below the number of counters.
         let width = greatest.above(least, shift);

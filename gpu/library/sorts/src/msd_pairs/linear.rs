@@ -2,7 +2,7 @@
 
 use crate::linear::Linear;
 use crate::msd::Buckets;
-use crate::steps::uniform;
+use crate::steps::{leading_zeros, uniform};
 use simt::Global;
 use simt::math::mul_hi;
 
@@ -57,7 +57,7 @@ impl LinearOrLast {
         // Times `1 << (bits - 1)`. Rounding down puts the start of a bucket at most three keys too early.
         let width = (1 << (31 + bits)) / scale;
         let differ = if scale.is_power_of_two() { in_bucket - 1 } else { in_bucket + 3 };
-        let top_bits = differ.leading_zeros() - 32;
+        let top_bits = leading_zeros(differ) - 32;
         control.set_pack(LINEAR / LINEAR_WORDS, [self.inside.least, self.inside.scale, width as u32, top_bits]);
     }
 }

@@ -5,7 +5,7 @@ use super::leftover::{Arrays, IN_OUTPUT, Leftover, Window};
 use super::lists::Lists;
 use crate::buckets::partition_tile;
 use crate::msd::{BUCKET_MAX, Key, MAX_BUCKETS, Tile};
-use crate::steps::block_scan;
+use crate::steps::{block_scan, leading_zeros};
 use simt::{Global, Scalar, shared, thread, warp};
 
 /// Most values of a digit: one thread per value.
@@ -119,7 +119,7 @@ pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
         Leftover { start: start + before, end: start + before + found, left: window.shift, array: 1 - array }
     } else {
         let end = if action == NOTHING && t == 0 && differ != 0 { end } else { start };
-        Leftover { start, end, left: 64 - differ.leading_zeros(), array }
+        Leftover { start, end, left: 64 - leading_zeros(differ), array }
     };
     let is_large = leftover.end - leftover.start > BUCKET_MAX;
     if warp::any(warp::FULL, is_large) {
