@@ -88,6 +88,19 @@ fn a_copy_and_a_loss_are_differences() {
     assert_eq!(differences(RUSTC, &merged), [by(&format!("2 clocks by {rustc}, 1"))]);
 }
 
+/// What the code generator of rust-cuda left out of 24 kernels. How often zeros are counted does not matter.
+#[test]
+fn leading_zeros_that_one_compiler_does_not_count_are_a_difference() {
+    let count = |text: &str, times: usize| {
+        with(text, "bar.sync \t0;", &format!("{}bar.sync 0;", "clz.b64 %r9, %rd1;\n".repeat(times)))
+    };
+    let rustc = with(RUSTC, "bar.sync", "@%p1 clz.b32 %r9, %r8;\nbar.sync");
+    let by = |compiler: &str| [format!("meets: leading zeros are counted by {compiler} alone")];
+    assert_eq!(differences(&rustc, &RUST_CUDA), by(compiler(RUSTC).unwrap()));
+    assert_eq!(differences(RUSTC, &count(&RUST_CUDA, 1)), by(rust_cuda::COMPILER));
+    assert_eq!(differences(&rustc, &count(&RUST_CUDA, 2)), [""; 0]);
+}
+
 /// Unrolling leaves copies in a row; a copy on another arm of a branch is a fault, even if both compilers have as many.
 #[test]
 fn a_meeting_on_both_arms_of_a_branch_is_a_difference() {
