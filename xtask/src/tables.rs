@@ -1,4 +1,4 @@
-//! `tables`: generates the tables and excerpts of the front page, of the pages of ladders, losses and backends,
+//! `tables`: generates the tables and excerpts of the front page, of the pages of ladders and losses,
 //! bench/results/README.md and the plots, from the reports in bench/results and the sources.
 
 use crate::project;
@@ -18,12 +18,6 @@ const ALL: &str = "bench/results/README.md";
 const README: &str = "README.md";
 const LADDERS: &str = "docs/ladders.md";
 const LOSSES: &str = "docs/losses.md";
-
-/// The reports of the same rungs from two backends, and the page with their table.
-const BACKENDS: &str = "bench/results/backends";
-const BACKENDS_PAGE: &str = "docs/backends.md";
-/// The backend next to the default one, as reports name it.
-const SECOND_BACKEND: &str = "rust-cuda";
 
 /// Where the families are, from the root; the rungs of each are in its folder `src`.
 const FAMILY_FOLDERS: &str = "gpu";
@@ -166,13 +160,6 @@ fn make(root: &Path) -> Result<Files> {
     let of_ladders: Vec<&Report> = of_ladders.iter().map(|(_, report)| report).collect();
     files.insert(LADDERS.into(), replaced(&page(LADDERS)?, "ladders", &ladders(&rungs, &of_ladders))?);
     files.insert(LOSSES.into(), replaced(&page(LOSSES)?, "losses", &losses::tables(&of_front))?);
-    let reports = self::reports(root, BACKENDS)?;
-    if !reports.is_empty() {
-        let reports: Vec<&Report> = reports.iter().rev().map(|(_, report)| report).collect();
-        let page = read(&root.join(BACKENDS_PAGE))?.with_context(|| format!("there is no {BACKENDS_PAGE}"))?;
-        let times = bench_report::backends(&reports, SECOND_BACKEND);
-        files.insert(BACKENDS_PAGE.into(), replaced(&page, "times", &times)?);
-    }
     Ok(files)
 }
 

@@ -4,15 +4,12 @@
 //! docs/losses.md, and the tables and plots in `bench/results`, from reports. Nothing here measures or depends on an
 //! algorithm.
 
-mod backends;
 mod chart;
 pub mod front;
 pub mod ladder;
 pub mod losses;
 pub mod plot;
 pub mod table;
-
-pub use backends::backends;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

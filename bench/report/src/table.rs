@@ -72,18 +72,9 @@ pub fn section(file: &str, report: &Report) -> String {
 
 /// What a report was measured on, when, and from which commit.
 pub fn origin(report: &Report) -> String {
-    origin_at(report, &report.date, 12)
-}
-
-/// As [`origin`], with the day alone and seven digits of the commit, which all reports have.
-pub fn origin_by_day(report: &Report) -> String {
-    origin_at(report, report.date.split('T').next().unwrap_or_default(), 7)
-}
-
-fn origin_at(report: &Report, date: &str, digits: usize) -> String {
-    let device = &report.device;
+    let (device, date) = (&report.device, &report.date);
     let driver = device.nvidia_smi.get("driver_version").map_or(String::new(), |version| format!(", driver {version}"));
-    let commit: String = report.commit.chars().take(digits).collect();
+    let commit: String = report.commit.chars().take(12).collect();
     format!("{}{driver}, {date}, commit {commit}", device.name)
 }
 
