@@ -88,7 +88,7 @@ fn a_copy_and_a_loss_are_differences() {
     assert_eq!(differences(RUSTC, &merged), [by(&format!("2 clocks by {rustc}, 1"))]);
 }
 
-/// What the code generator of rust-cuda left out of 24 kernels. How often zeros are counted does not matter.
+/// The code generator of rust-cuda left all counts out of 24 kernels. How often zeros are counted does not matter.
 #[test]
 fn leading_zeros_that_one_compiler_does_not_count_are_a_difference() {
     let count = |text: &str, times: usize| {
