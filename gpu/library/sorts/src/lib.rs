@@ -27,7 +27,7 @@ mod pass;
 #[cfg(not(target_os = "cuda"))]
 pub mod pieces;
 pub mod stable;
-mod steps;
+pub mod steps;
 mod wait;
 pub mod ways;
 

@@ -10,6 +10,7 @@ use rungs_sorts::either::launches as either;
 use rungs_sorts::learned::launches::{Plan, RUNG, Sort, Sorter};
 use rungs_sorts::learned::*;
 use rungs_sorts::msd_skewed::BUCKET_SORT_STATIC;
+use rungs_sorts::steps::leading_zeros;
 use rungs_testing::{
     Buffer, Sorting, corners, difference, for_kinds, launch, normal, random, unit, with_multiprocessors,
 };
@@ -297,4 +298,11 @@ fn plans_fit_every_device() {
     }
     assert!(Plan::new::<u32>(1 << 28, 232_448).is_some());
     assert!(Plan::new::<u32>(1 << 29, 232_448).is_none());
+}
+
+#[test]
+fn leading_zeros_of_all_lengths() {
+    for word in (0..64).flat_map(|bits| [1 << bits, (1 << bits) - 1, u64::MAX >> bits]) {
+        assert_eq!(leading_zeros(word), word.leading_zeros(), "{word:#x}");
+    }
 }
