@@ -33,8 +33,10 @@ pub struct Args {
 
 /// Checks every file in the folder of finished PTX and prints a table; the error lists all objections.
 pub fn run(args: &Args) -> Result<()> {
-    let ptxas = Ptxas::find()?;
+    // Both folders first: to assemble takes minutes.
     let files = files(&args.dir.clone().unwrap_or_else(project::ptx))?;
+    let others = args.compare.as_deref().map(self::files).transpose()?;
+    let ptxas = Ptxas::find()?;
     println!("ptxas of CUDA {}", ptxas.release);
     let (mut rows, mut wrong) = (vec![], vec![]);
     // On its one thread, ptxas takes more than a minute per file.
@@ -91,8 +93,8 @@ pub fn run(args: &Args) -> Result<()> {
         let symbols: Vec<_> = files.iter().map(symbols).collect();
         wrong.extend(disagreements(&registry::kernels()?, &symbols));
     }
-    if let Some(folder) = &args.compare {
-        wrong.extend(compare(&files, &self::files(folder)?));
+    if let Some(others) = &others {
+        wrong.extend(compare(&files, others));
     }
     ensure!(wrong.is_empty(), "{} found in the PTX:\n  {}", count(wrong.len()), wrong.join("\n  "));
     Ok(())
@@ -221,6 +223,22 @@ mod tests {
 
     fn registry() -> Kernels {
         [("step", "bitonic/step"), ("wgmma", "matmul/wgmma")].map(|(k, o)| (k.to_string(), o.to_string())).into()
+    }
+
+    #[test]
+    fn folders_without_ptx_are_named_before_anything_is_assembled() {
+        let (full, empty) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(full.path().join("sm_80.ptx"), "no PTX").unwrap();
+        let error = |dir: &Path, compare: &Path| {
+            let args = Args { dir: Some(dir.into()), compare: Some(compare.into()) };
+            run(&args).unwrap_err().to_string()
+        };
+        let none = |folder: &Path| format!("there is no PTX in {}; ", project::short(folder));
+        let absent = empty.path().join("absent");
+        for (dir, compare) in [(full.path(), empty.path()), (full.path(), &absent)] {
+            assert!(error(dir, compare).starts_with(&none(compare)), "{}", error(dir, compare));
+            assert!(error(compare, dir).starts_with(&none(compare)), "{}", error(compare, dir));
+        }
     }
 
     #[test]
