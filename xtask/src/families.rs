@@ -17,6 +17,7 @@ const SHARED: &[&str] = &[
     "gpu/",
     "host/cli/src/algorithms/",
     "host/cli/src/checks.rs",
+    "host/oracles/src/",
     "host/src/engine/",
     "rust-toolchain.toml",
     "simt/Cargo.toml",

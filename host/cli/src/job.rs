@@ -4,13 +4,13 @@ use crate::algorithms::histogram::DEFAULT_BINS;
 use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size};
 use crate::bench::peers::Peers;
 use crate::bench::{Times, stats};
-use crate::data::{Difference, Distribution, Dtype, Element};
+use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::job_files::{Column, Files, part_of};
 use crate::measure::median;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs_oracles::arithmetic::Reducible;
-use rungs_oracles::products;
+use rungs_oracles::{inputs, products, sums};
 
 use rungs::matrix::Precision;
 use rungs::verify;
@@ -282,8 +282,8 @@ impl Job<'_> {
         let input = self.keys::<T>(group, engine)?;
         let of_file = of_values.filter(|values| values.input.is_some());
         let of_file = of_file.map(|values| values.share::<V>(group, engine)).transpose()?;
-        let places: Vec<V> = part_of(group, self.size.elements()?).map(V::from_pattern).collect();
-        let places = ShardedVec::from_slice(group, engine, &places)?;
+        let places = inputs::places(V::DTYPE, part_of(group, self.size.elements()?));
+        let places = ShardedVec::from_slice(group, engine, places.as_slice::<V>().unwrap_or_default())?;
         let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
         let mut values = ShardedVec::<V>::uninit(group, engine, input.len())?;
         let (mut sorter, shares) = (PairSorter::new(group, engine)?, Share::all(&input)?);
@@ -331,10 +331,8 @@ impl Job<'_> {
         let (operation, mine) = (self.parameters.operation, self.draw::<T>(group)?);
         let input = ShardedVec::from_slice(group, engine, &mine)?;
         let mut reducer = Reducer::new(&input, operation)?;
-        let combined = |a: T, b: T| T::combined(operation, a, b);
-        let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
-        let all: Vec<T> = group.all_gather(&[own])?.concat();
-        let want: T = all.into_iter().fold(Reducible::identity(operation), combined);
+        let all: Vec<T> = group.all_gather(&[T::total(&mine, operation)])?.concat();
+        let want = T::total(&all, operation);
         let found = verdict::elements(&[reducer.totals(&input)?.all], &[want]);
         let work = (self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
         self.timed(group, engine, (OWN, found), work, &mut |now| {
@@ -354,16 +352,8 @@ impl Job<'_> {
         let mut output = ShardedVec::<T>::uninit(group, engine, mine.len())?;
         let mut scanner = Scanner::new(&input, operation)?;
         scanner.scan(&mut input, &mut output, exclusive)?;
-        let combined = |a: T, b: T| T::combined(operation, a, b);
-        let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
-        let totals: Vec<T> = group.all_gather(&[own])?.concat();
-        let mut sum: T = totals[..group.rank()].iter().copied().fold(Reducible::identity(operation), combined);
-        let step = |&x: &T| {
-            let before = sum;
-            sum = combined(sum, x);
-            if exclusive { before } else { sum }
-        };
-        let want: Vec<T> = mine.iter().map(step).collect();
+        let totals: Vec<T> = group.all_gather(&[T::total(&mine, operation)])?.concat();
+        let want = T::prefixes(&mine, T::total(&totals[..group.rank()], operation), operation, exclusive);
         let found = verdict::elements(&output.to_vec()?, &want);
         let work = (2.0 * self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
         self.timed(group, engine, (OWN, found), work, &mut |now| {
@@ -371,24 +361,19 @@ impl Job<'_> {
         })
     }
 
-    fn histogram<T: Element + Scalar + Into<u64>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
+    fn histogram<T: Element + Scalar>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
     where
         dyn rungs_kernels::ladder::histogram::Histogram: rungs_kernels::ladder::histogram::Counts<T>,
     {
         let bins = self.parameters.bins.unwrap_or(DEFAULT_BINS);
-        let mut mine = self.draw::<T>(group)?;
-        // Bytes are numbers of bins as they are.
+        let mut mine = Data::from(self.draw::<T>(group)?);
+        // Bytes are numbers of bins as they are; others are so by a remainder.
         if size_of::<T>() > 1 {
-            mine.iter_mut().for_each(|key| *key = T::from_pattern((*key).into() % u64::from(bins)));
+            mine = inputs::in_bins(mine, bins, Distribution::Small);
         }
-        let input = ShardedVec::from_slice(group, engine, &mine)?;
+        let input = ShardedVec::from_slice(group, engine, mine.as_slice::<T>().unwrap_or_default())?;
         let mut counter = Counter::new(&input, bins)?;
-        let mut want = vec![0_u64; bins as usize];
-        for &key in &mine {
-            if let Some(count) = want.get_mut(key.into() as usize) {
-                *count += 1;
-            }
-        }
+        let want = sums::counts(&mine, bins);
         let all = group.all_gather(&want)?;
         let want: Vec<u64> = (0..want.len()).map(|bin| all.iter().map(|counts| counts[bin]).sum()).collect();
         let found = verdict::elements(&counter.count(&input)?, &want);

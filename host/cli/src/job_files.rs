@@ -5,6 +5,7 @@ use crate::data::{Dtype, Element, KeyFile, Output, Pass};
 use rungs::engine::Engine;
 use rungs::error::Result;
 use rungs_group::{Exchange, Group, Part, Round, ShardedVec};
+use rungs_oracles::inputs::places;
 use simt::Scalar;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -57,7 +58,7 @@ impl Column {
                 input.read::<T>(part, &mut |at, piece| share.write((at - start) as usize, piece))?;
                 Ok(share)
             }
-            None => ShardedVec::from_slice(group, engine, &part.map(T::from_pattern).collect::<Vec<T>>()),
+            None => ShardedVec::from_slice(group, engine, places(T::DTYPE, part).as_slice::<T>().unwrap_or_default()),
         }
     }
 

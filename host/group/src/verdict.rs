@@ -2,10 +2,9 @@
 
 use super::vec::Part;
 use super::{ShardedVec, Total};
-use rungs::data::{Difference, Element};
+use rungs::data::{Data, Difference, Element, Words};
 use rungs::error::Result;
 use rungs::keys::{KeyWord, order_of};
-use simt::Scalar;
 
 /// What a verdict about sorted keys needs to know of a rank's share.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,20 +70,21 @@ pub fn sort<T: Element>(got: &[Share<T>], want: &[Share<T>]) -> Option<Differenc
     (left != right).then_some(Difference { index: 0, left, right })
 }
 
-/// What a verdict about keys with values needs to know of a rank's share.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PairShare<V> {
+/// What a verdict about keys with values needs to know of a rank's share. Keys and values are words, in whose order keys
+/// and values are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PairShare {
     /// Pairs.
     pub len: u64,
-    /// The pairs' checksum, whatever their order: by the bits of both.
+    /// The pairs' checksum, whatever their order.
     pub checksum: u64,
     /// Pairs whose key equals the one before, and whose value is not larger.
     pub unstable: u64,
-    /// The first pair and the last, if there are any, with their keys as words.
-    pub ends: Option<[(u64, V); 2]>,
+    /// The first pair and the last, if there are any.
+    pub ends: Option<[(u64, u64); 2]>,
 }
 
-/// A number that looks random, of a pair's bits: the last steps of SplitMix64.
+/// A number that looks random, of a pair: the last steps of SplitMix64.
 fn mixed(key: u64, value: u64) -> u64 {
     let word = key.rotate_left(32) ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -92,21 +92,24 @@ fn mixed(key: u64, value: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-impl<V: Total + Ord> PairShare<V> {
+impl PairShare {
     /// Pairs that are looked at together.
     const PIECE: usize = 1 << 22;
 
-    /// Of pairs that follow each other.
-    fn of(pairs: impl Iterator<Item = (u64, V)>) -> Self {
-        let (mut share, mut before) = (Self { len: 0, checksum: 0, unstable: 0, ends: None }, None::<(u64, V)>);
-        for (key, value) in pairs {
-            share.len += 1;
-            share.checksum = share.checksum.wrapping_add(mixed(key, Scalar::to_bits_64(value)));
-            share.unstable += before.is_some_and(|(other, least)| other == key && least >= value) as u64;
-            let first = share.ends.map_or((key, value), |[first, _]| first);
-            (share.ends, before) = (Some([first, (key, value)]), Some((key, value)));
+    /// Adds the pairs that follow. Of no generic type, so that it is compiled in this package, which is optimised.
+    fn add(&mut self, keys: &Data, values: &Data) {
+        let words = |data: &Data| match data.to_words() {
+            Words::U32(words) => words.into_iter().map(u64::from).collect(),
+            Words::U64(words) => words,
+        };
+        let mut before = self.ends.map(|[_, last]| last);
+        for (key, value) in words(keys).into_iter().zip(words(values)) {
+            self.len += 1;
+            self.checksum = self.checksum.wrapping_add(mixed(key, value));
+            self.unstable += before.is_some_and(|(other, least)| other == key && least >= value) as u64;
+            let first = self.ends.map_or((key, value), |[first, _]| first);
+            (self.ends, before) = (Some([first, (key, value)]), Some((key, value)));
         }
-        share
     }
 
     /// The shares of all ranks, whose hosts look at their own. All ranks call it.
@@ -114,38 +117,34 @@ impl<V: Total + Ord> PairShare<V> {
     /// # Errors
     /// [`Error::Cuda`](rungs::Error::Cuda) if a copy fails; [`Error::Group`](rungs::Error::Group) if another rank
     /// failed or is late.
-    pub fn all<T: Total>(keys: &ShardedVec<'_, T>, values: &ShardedVec<'_, V>) -> Result<Vec<Self>> {
-        let (mut failed, n) = (None, keys.len());
-        let pieces = (0..n).step_by(Self::PIECE).map_while(|start| {
+    pub fn all<T: Total, V: Total>(keys: &ShardedVec<'_, T>, values: &ShardedVec<'_, V>) -> Result<Vec<Self>> {
+        let (mut own, n) = (Self::default(), keys.len());
+        for start in (0..n).step_by(Self::PIECE) {
             let len = Self::PIECE.min(n - start);
-            let read = keys.read(start, len).and_then(|keys| Ok(keys.into_iter().zip(values.read(start, len)?)));
-            read.map_err(|error| failed = Some(error)).ok()
-        });
-        let own = Self::of(pieces.flatten().map(|(key, value)| (key.to_word().to_bits_64(), value)));
-        failed.map_or(Ok(()), Err)?;
+            own.add(&keys.read(start, len)?.into(), &values.read(start, len)?.into());
+        }
         let numbers = keys.group.all_gather(&[[own.len, own.checksum, own.unstable]])?.concat();
-        let ends = own.ends.map_or(vec![], |ends| ends.to_vec());
-        let words = keys.group.all_gather(&ends.iter().map(|(key, _)| *key).collect::<Vec<_>>())?;
-        let values = keys.group.all_gather(&ends.iter().map(|(_, value)| *value).collect::<Vec<_>>())?;
-        let share = |([len, checksum, unstable], (words, values)): ([u64; 3], (Vec<u64>, Vec<V>))| Self {
+        let ends = own.ends.map_or(vec![], |ends| ends.map(|(key, value)| [key, value]).to_vec());
+        let ends = keys.group.all_gather(&ends)?;
+        let share = |([len, checksum, unstable], ends): ([u64; 3], Vec<[u64; 2]>)| Self {
             len,
             checksum,
             unstable,
-            ends: words.into_iter().zip(values).collect::<Vec<_>>().try_into().ok(),
+            ends: ends.into_iter().map(|[key, value]| (key, value)).collect::<Vec<_>>().try_into().ok(),
         };
-        Ok(numbers.into_iter().zip(words.into_iter().zip(values)).map(share).collect())
+        Ok(numbers.into_iter().zip(ends).map(share).collect())
     }
 }
 
 /// What is wrong with keys and values that were moved together, by their shares and those of the input: other pairs,
 /// or, of values that are places, another order of equal keys than before. The index is that of the share.
-pub fn pairs<V: Total + Ord>(got: &[PairShare<V>], want: &[PairShare<V>], are_places: bool) -> Option<Difference> {
-    let sum = |shares: &[PairShare<V>]| shares.iter().fold(0, |sum: u64, share| sum.wrapping_add(share.checksum));
+pub fn pairs(got: &[PairShare], want: &[PairShare], are_places: bool) -> Option<Difference> {
+    let sum = |shares: &[PairShare]| shares.iter().fold(0, |sum: u64, share| sum.wrapping_add(share.checksum));
     let [left, right] = [sum(got), sum(want)].map(|sum| format!("checksum {sum:x} of pairs"));
     if left != right {
         return Some(Difference { index: 0, left, right });
     }
-    let (mut index, mut before) = (0, None::<(u64, V)>);
+    let (mut index, mut before) = (0, None::<(u64, u64)>);
     for (rank, share) in got.iter().enumerate().filter(|_| are_places) {
         let Some([first, last]) = share.ends else { continue };
         let across = before.is_some_and(|(key, place)| key == first.0 && place >= first.1) as u64;
@@ -161,6 +160,10 @@ pub fn pairs<V: Total + Ord>(got: &[PairShare<V>], want: &[PairShare<V>], are_pl
 /// The first element that differs, or that only one of them has. Zeros are equal whatever their sign, and NaNs that
 /// have the same bits.
 pub fn elements<T: Element>(got: &[T], want: &[T]) -> Option<Difference> {
+    // The usual case, by bytes: for each type the rest is compiled where it is called, perhaps without optimisation.
+    if bytemuck::cast_slice::<T, u8>(got) == bytemuck::cast_slice::<T, u8>(want) {
+        return None;
+    }
     let same = |(got, want): (&T, &T)| got == want || got.to_word() == want.to_word();
     let common = got.iter().zip(want).take_while(|pair| same(*pair)).count();
     let show = |of: &[T]| of.get(common).map_or("nothing".into(), |element| element.show());
@@ -219,7 +222,17 @@ mod tests {
 
     #[test]
     fn wrong_pairs_are_seen() {
-        let of = |shares: [&[(u64, u32)]; 3]| shares.map(|share| PairShare::of(share.iter().copied()));
+        let of = |shares: [&[(u64, u32)]; 3]| {
+            shares.map(|pairs| {
+                let (keys, values): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+                let mut share = PairShare::default();
+                // Piece by piece.
+                for (keys, values) in keys.chunks(1).zip(values.chunks(1)) {
+                    share.add(&keys.to_vec().into(), &values.to_vec().into());
+                }
+                share
+            })
+        };
         let input = of([&[(7, 0), (3, 1)], &[], &[(7, 2), (3, 3)]]);
         let said = |got, are_places| pairs(&of(got), &input, are_places).map(|it| (it.index, it.left));
         let behind = |rank, index| Some((index, format!("1 equal keys of rank {rank} behind later ones")));

@@ -1,5 +1,6 @@
 //! What the oracles of reductions and of scans compute with.
 
+use crate::reduction::{self, Expected};
 use rungs::Operation;
 use rungs::data::Element;
 use simt::Scalar;
@@ -30,6 +31,12 @@ pub trait Reducible: Element + Scalar {
     fn order(&self) -> Self::Word {
         self.to_word()
     }
+    /// The expected result of a reduction.
+    fn expected(all: &[Self], operation: Operation) -> Expected<Self>;
+    /// All elements combined, from the first to the last.
+    fn total(all: &[Self], operation: Operation) -> Self;
+    /// Each element combined with all before it, the first with `start`; or those before it alone.
+    fn prefixes(all: &[Self], start: Self, operation: Operation, exclusive: bool) -> Vec<Self>;
     /// The sum of two elements: of integers without the carry, of floats rounded.
     fn sum_of_two(a: Self, b: Self) -> Self;
     /// The sum of all elements; `None` for floats, whose sum depends on the order of the additions.
@@ -46,9 +53,25 @@ pub trait Reducible: Element + Scalar {
     const LARGEST: f64;
 }
 
+/// The loops over elements are compiled here, for each type, and so are optimised wherever they are called from.
 macro_rules! reducible {
     ($($t:ident: $two:expr, $sum:expr, $exact:expr, $epsilon:expr;)*) => {$(
         impl Reducible for $t {
+            fn expected(all: &[Self], operation: Operation) -> Expected<Self> {
+                reduction::expected(all, operation)
+            }
+            fn total(all: &[Self], operation: Operation) -> Self {
+                all.iter().fold(Self::identity(operation), |sum, &x| Self::combined(operation, sum, x))
+            }
+            fn prefixes(all: &[Self], start: Self, operation: Operation, exclusive: bool) -> Vec<Self> {
+                let mut sum = start;
+                let step = |&x: &Self| {
+                    let before = sum;
+                    sum = Self::combined(operation, sum, x);
+                    if exclusive { before } else { sum }
+                };
+                all.iter().map(step).collect()
+            }
             fn sum_of_two(a: $t, b: $t) -> $t {
                 $two(a, b)
             }

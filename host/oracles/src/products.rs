@@ -16,9 +16,12 @@ pub trait Number: Copy + Into<f64> + Send + Sync {
 
     /// Elements as numbers of 64 bits, all exactly; `to` is as long as `elements`.
     fn widen(elements: &[Self], to: &mut [f64]);
+
+    /// A matrix of `rows` × `columns` by rows, made of one by columns.
+    fn turned(by_columns: &[Self], rows: usize, columns: usize) -> Vec<Self>;
 }
 
-/// `widen` is compiled here, for each type, and so is optimised wherever it is called from.
+/// The loops are compiled here, for each type, and so are optimised wherever they are called from.
 macro_rules! numbers {
     ($($T:ty: $rounding:expr, $nearest:expr;)*) => {$(
         impl Number for $T {
@@ -30,6 +33,10 @@ macro_rules! numbers {
 
             fn widen(elements: &[Self], to: &mut [f64]) {
                 to.iter_mut().zip(elements).for_each(|(wide, &element)| *wide = element.into());
+            }
+
+            fn turned(by_columns: &[Self], rows: usize, columns: usize) -> Vec<Self> {
+                (0..rows).flat_map(|row| (0..columns).map(move |column| by_columns[column * rows + row])).collect()
             }
         }
     )*};

@@ -20,7 +20,7 @@ pub enum Expected<T> {
 }
 
 /// The oracle.
-pub fn expected<T: Reducible>(all: &[T], operation: Operation) -> Expected<T> {
+pub(crate) fn expected<T: Reducible>(all: &[T], operation: Operation) -> Expected<T> {
     let extreme = |largest: bool| {
         let nan = all.iter().copied().find(|v| v.to_f64().is_nan());
         let (smaller, larger) = (all.iter().copied().min_by_key(T::order), all.iter().copied().max_by_key(T::order));

@@ -138,14 +138,20 @@ impl Distribution {
     /// # Errors
     /// [`Error::OutOfMemory`] if they do not fit in free memory.
     pub fn generate(self, dtype: Dtype, n: u64, seed: u64) -> Result<Data> {
-        for_dtype!(dtype, T => self.keys::<T>(n, seed).map(T::wrap))
+        for_dtype!(dtype, T => self.drawn::<T>(n, seed).map(T::wrap))
     }
 
     /// [`generate`](Self::generate) for a type known to the compiler.
     ///
     /// # Errors
     /// As for [`generate`](Self::generate).
+    #[expect(clippy::missing_panics_doc, reason = "the data is of the type that was asked for")]
     pub fn keys<T: Element>(self, n: u64, seed: u64) -> Result<Vec<T>> {
+        // By the function above: the generators are compiled in this package alone, not in each that calls this.
+        Ok(T::unwrap(self.generate(T::DTYPE, n, seed)?).expect("data of this type"))
+    }
+
+    fn drawn<T: Element>(self, n: u64, seed: u64) -> Result<Vec<T>> {
         let bits = 8 * size_of::<T>() as u32;
         // The i-th of `of` keys in rising order: anywhere in the i-th of as many equal intervals.
         let rising = |of: u64| {

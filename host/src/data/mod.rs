@@ -100,6 +100,8 @@ pub use for_dtype;
 
 /// Runs `$body` with the vector inside a [`Data`], by value or by reference as `$data` is:
 /// `for_data!(&data, v => v.len())`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! for_data {
     ($data:expr, $keys:ident => $body:expr) => {
         match $data {
@@ -115,7 +117,7 @@ macro_rules! for_data {
         }
     };
 }
-pub(crate) use for_data;
+pub use for_data;
 
 impl Dtype {
     /// All types, in the order in which messages name them.

@@ -6,7 +6,7 @@
 //! package without its features, its build script with `embed`.
 
 mod arch;
-#[cfg(feature = "compile")]
+#[cfg(feature = "compare")]
 pub mod backends;
 #[cfg(feature = "compile")]
 mod build;

@@ -7,6 +7,7 @@ use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs::vec::DeviceVec;
 use rungs::vec::places::PlaceWord;
+use rungs_oracles::inputs::places;
 use simt::Scalar;
 use std::cell::OnceCell;
 
@@ -30,7 +31,7 @@ pub fn problem(mut workload: Workload) -> Result<Box<dyn Problem>> {
     let given = workload.input.as_mut().filter(|input| input.len() > 1).and_then(Vec::pop);
     let descending = workload.parameters.descending;
     let keys = workload.operand(FAMILY)?;
-    let values = given.unwrap_or_else(|| Data::from((0..keys.len() as u32).collect::<Vec<_>>()));
+    let values = given.unwrap_or_else(|| places(Dtype::U32, 0..keys.len() as u64));
     if values.len() != keys.len() {
         let (n, count) = (keys.len(), values.len());
         return Err(Error::Usage(format!("{n} keys cannot take {count} values along; there must be as many")));

@@ -11,6 +11,7 @@ use rungs::error::{Error, Result};
 use rungs_kernels::cubes::{LADDER, TIMES};
 use rungs_kernels::ladder::cubes::{Cubes, Values};
 use rungs_kernels::ladder::{Ladder, Sequence};
+use rungs_oracles::sums;
 use std::rc::Rc;
 
 /// The family of a ladder of sums of cubes.
@@ -75,7 +76,7 @@ impl Summer {
     /// # Errors
     /// [`Error::Cuda`] or [`Error::Launch`] if this call, or a kernel launched before it, fails.
     pub fn sum(&mut self) -> Result<u64> {
-        Ok(self.sums.download()?.into_iter().fold(0, u64::wrapping_add))
+        Ok(sums::total(&self.sums.download()?))
     }
 
     /// Start and end of each block, see [`rungs_kernels::cubes::Start`].
@@ -105,9 +106,7 @@ fn problem(ladder: &'static Ladder<Cubes>, workload: Workload) -> Result<Box<dyn
 impl CubesProblem {
     /// Compares a sum with the oracle.
     fn check_sum(&self, who: &str, sum: u64) -> Result<()> {
-        let cube = |&v: &u32| (v as u64).wrapping_mul(v as u64).wrapping_mul(v as u64);
-        let want = self.values.iter().map(cube).fold(0u64, u64::wrapping_add);
-        compare("cubes", who, &Data::from(vec![sum]), &Data::from(vec![want]))
+        compare("cubes", who, &Data::from(vec![sum]), &Data::from(vec![sums::of_cubes(&self.values)]))
     }
 }
 
@@ -118,7 +117,7 @@ impl OpenProblem for CubesProblem {
 
     /// The output is partial sums, any number of them.
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
-        self.check_sum(who, output.download_as::<u64>()?.into_iter().fold(0, u64::wrapping_add))
+        self.check_sum(who, sums::total(&output.download_as()?))
     }
 }
 

@@ -9,55 +9,11 @@ use rungs::error::{Error, Result};
 use rungs_kernels::ladder::matmul::{Matrix, Precision};
 use rungs_kernels::products::fp8::KERNELS;
 use rungs_kernels::products::fp8::launches::{Adding, Product, Times, refuses, sequence};
-use rungs_oracles::products as oracle;
+use rungs_oracles::{eight, products as oracle};
 use simt::{F8E4M3, F8E5M2};
 use std::rc::Rc;
 
-/// The type of A; B is of e4m3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Eight {
-    /// 4 bits of exponent and 3 of mantissa.
-    E4m3,
-    /// 5 bits of exponent and 2 of mantissa.
-    E5m2,
-}
-
-impl Eight {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::E4m3, Self::E5m2];
-
-    /// The name in the program and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::E4m3 => "e4m3",
-            Self::E5m2 => "e5m2",
-        }
-    }
-
-    /// The name in Python's ml_dtypes, an extension of numpy.
-    pub const fn numpy(self) -> &'static str {
-        match self {
-            Self::E4m3 => "float8_e4m3fn",
-            Self::E5m2 => "float8_e5m2",
-        }
-    }
-
-    /// The bits of the nearest number.
-    fn bits(self, x: f32) -> u8 {
-        match self {
-            Self::E4m3 => F8E4M3::from_f32(x).to_bits(),
-            Self::E5m2 => F8E5M2::from_f32(x).to_bits(),
-        }
-    }
-
-    /// The number of these bits.
-    fn value(self, bits: u8) -> f32 {
-        match self {
-            Self::E4m3 => F8E4M3::from_bits(bits).to_f32(),
-            Self::E5m2 => F8E5M2::from_bits(bits).to_f32(),
-        }
-    }
-}
+pub use rungs_oracles::eight::Eight;
 
 const fn product(name: &'static str) -> Rung {
     Rung { name, text: "", kernels: KERNELS, capacity: None, tiles: &[], refuses, place: ("", "") }
@@ -98,21 +54,15 @@ impl Fp8Problem {
             None => {
                 let draw = |elements, i: usize| -> Result<Vec<u8>> {
                     let drawn = workload.distribution.keys::<f32>(elements, workload.seed.wrapping_add(i as u64))?;
-                    Ok(drawn.into_iter().map(|x| types[i].bits(x)).collect())
+                    Ok(types[i].bits(&drawn))
                 };
                 [draw(m * k, 0)?, draw(k * n, 1)?]
             }
         };
         let [m, n, k] = [m, n, k].map(|side| side as usize);
         let stride = k.next_multiple_of(16);
-        let mut stored = vec![0; (m + n) * stride];
-        let (runs_of_a, runs_of_b) = stored.split_at_mut(m * stride);
-        for e in 0..k {
-            (0..m).for_each(|row| runs_of_a[row * stride + e] = a[row * k + e]);
-            (0..n).for_each(|column| runs_of_b[column * stride + e] = b[e * n + column]);
-        }
-        let numbers = |of: Vec<u8>, i: usize| of.into_iter().map(|bits| types[i].value(bits)).collect();
-        let (a, b, known) = (numbers(a, 0), numbers(b, 1), oracle::Known::default());
+        let stored = eight::stored(&a, &b, (m, n, k), stride);
+        let (a, b, known) = (types[0].numbers(&a), types[1].numbers(&b), oracle::Known::default());
         let product = oracle::Product { m, n, k, a, b, c: vec![], alpha, beta: 0.0, known };
         let precision = workload.parameters.precision.unwrap_or(Precision::Promoted);
         Ok(Self { of_a, precision, product, stored, stride, uploaded: Uploaded::default() })

@@ -6,12 +6,13 @@ use super::{
     Draws, Extra, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
     compare, entry,
 };
-use crate::data::{Data, Distribution, Dtype};
+use crate::data::{Data, Dtype, Element};
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::histogram::{Key, MAX_BINS};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::histogram::{Counts, Histogram, Keys};
+use rungs_oracles::{inputs, sums};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -34,9 +35,9 @@ pub fn family(ladder: &'static Ladder<&'static dyn Histogram>, sizes: Sizes) -> 
 /// Keys, and how often each occurs.
 struct HistogramProblem<K> {
     ladder: &'static Ladder<&'static dyn Histogram>,
-    keys: Vec<K>,
+    keys: Data,
     bins: u32,
-    counts: OnceCell<Data>,
+    counts: OnceCell<Vec<u32>>,
     uploaded: Uploaded<K>,
 }
 
@@ -47,65 +48,43 @@ fn problem(ladder: &'static Ladder<&'static dyn Histogram>, workload: Workload) 
         return Err(Error::Usage(format!("a histogram has 1 to {MAX_BINS} bins, not {bins}")));
     }
     let keys = workload.operand("histogram")?;
-    match if given { keys } else { into_range(keys, bins, distribution) } {
-        Data::U8(keys) => Ok(Box::new(HistogramProblem {
-            ladder,
-            keys,
-            bins,
-            counts: OnceCell::new(),
-            uploaded: Uploaded::default(),
-        })),
-        Data::U32(keys) => Ok(Box::new(HistogramProblem {
-            ladder,
-            keys,
-            bins,
-            counts: OnceCell::new(),
-            uploaded: Uploaded::default(),
-        })),
-        other => Err(Error::Usage(format!("histogram does not take {}; it takes u8 and u32", other.dtype()))),
+    let (keys, counts) = (if given { keys } else { inputs::in_bins(keys, bins, distribution) }, OnceCell::new());
+    match keys.dtype() {
+        Dtype::U8 => {
+            let uploaded = Uploaded::<u8>::default();
+            Ok(Box::new(HistogramProblem { ladder, keys, bins, counts, uploaded }))
+        }
+        Dtype::U32 => {
+            let uploaded = Uploaded::<u32>::default();
+            Ok(Box::new(HistogramProblem { ladder, keys, bins, counts, uploaded }))
+        }
+        other => Err(Error::Usage(format!("histogram does not take {other}; it takes u8 and u32"))),
     }
 }
 
-/// Drawn keys as numbers of bins.
-fn into_range(keys: Data, bins: u32, distribution: Distribution) -> Data {
-    let small = matches!(distribution, Distribution::Zipf | Distribution::Small | Distribution::LowBits(_));
-    let scaled = |key: u32, bits: u32| {
-        if small { key % bins } else { ((key as u64 * bins as u64) >> bits) as u32 }
-    };
-    match keys {
-        // A byte has no more than 256 values to be scaled to.
-        Data::U8(keys) if bins < 256 => Data::U8(keys.into_iter().map(|k| scaled(k.into(), 8) as u8).collect()),
-        Data::U32(keys) => Data::U32(keys.into_iter().map(|k| scaled(k, 32)).collect()),
-        other => other,
+impl<K: Key + Element> HistogramProblem<K> {
+    fn uploaded(&self, engine: &Engine) -> Result<Rc<Buffer<K>>> {
+        self.uploaded.get(engine, &[self.keys.as_slice().unwrap_or_default()])
     }
-}
 
-impl<K: Key> HistogramProblem<K> {
     /// The oracle.
-    fn counts(&self) -> &Data {
-        self.counts.get_or_init(|| {
-            let mut counts = vec![0u32; self.bins as usize];
-            for key in &self.keys {
-                if let Some(count) = counts.get_mut(key.bin() as usize) {
-                    *count += 1;
-                }
-            }
-            Data::U32(counts)
-        })
+    fn counts(&self) -> &[u32] {
+        let counts = || sums::counts(&self.keys, self.bins).into_iter().map(|count| count as u32).collect();
+        self.counts.get_or_init(counts)
     }
 }
 
-impl<K: Key> OpenProblem for HistogramProblem<K> {
+impl<K: Key + Element> OpenProblem for HistogramProblem<K> {
     fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
-        Ok(self.uploaded.get(engine, &[&self.keys])?)
+        Ok(self.uploaded(engine)?)
     }
 
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
-        compare("histogram", who, &Data::U32(output.download_as()?), self.counts())
+        compare("histogram", who, &Data::U32(output.download_as()?), &Data::U32(self.counts().to_vec()))
     }
 }
 
-impl<K: Key> Problem for HistogramProblem<K>
+impl<K: Key + Element> Problem for HistogramProblem<K>
 where
     dyn Histogram: Counts<K>,
 {
@@ -114,17 +93,17 @@ where
     }
 
     fn left_out(&self) -> u64 {
-        self.keys.iter().filter(|key| u64::from(key.bin()) >= u64::from(self.bins)).count() as u64
+        self.keys.len() as u64 - self.counts().iter().map(|&count| u64::from(count)).sum::<u64>()
     }
 
     fn work(&self) -> Work {
-        let bytes = size_of_val(&self.keys[..]) as f64;
+        let bytes = self.keys.as_bytes().len() as f64;
         Work { amount: bytes, unit: RateUnit::Gigabytes, bytes: bytes + 4.0 * self.bins as f64, flops: 0.0 }
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
         let entry = entry(self.ladder, rung)?;
-        let keys = self.uploaded.get(engine, &[&self.keys])?;
+        let keys = self.uploaded(engine)?;
         let sequence = |engine: &Engine| Ok(entry.counter::<K>(engine, self.bins)?);
         let args = |keys: &Buffer<K>, counts: &Buffer<u32>| Keys { keys: keys.view(), counts: counts.view() };
         Apart::prepare(self, rung, keys, (self.bins as usize, 0xA5), sequence, args)
@@ -132,23 +111,5 @@ where
 
     fn open(&self) -> Option<&dyn OpenProblem> {
         Some(self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn drawn_keys_reach_every_bin_and_no_further() {
-        for bins in [1, 100, 4096] {
-            for distribution in [Distribution::Uniform, Distribution::LowBits(14)] {
-                let keys = into_range(distribution.generate(Dtype::U32, 1 << 17, 1).unwrap(), bins, distribution);
-                let Data::U32(keys) = keys else { unreachable!() };
-                let mut seen = vec![false; bins as usize];
-                keys.iter().for_each(|&k| seen[k as usize] = true);
-                assert!(seen.iter().all(|&s| s), "{distribution} in {bins} bins");
-            }
-        }
     }
 }

@@ -163,7 +163,7 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
     let as_stored = |stored: Vec<T>, (rows, columns), transposed: bool| match transposed {
         false => (each(stored, count), None),
         true => {
-            let by_rows = |one: usize| turned(&stored[one * rows * columns..][..rows * columns], rows, columns);
+            let by_rows = |one: usize| T::turned(&stored[one * rows * columns..][..rows * columns], rows, columns);
             ((0..count).map(by_rows).collect(), Some(stored))
         }
     };
@@ -205,11 +205,6 @@ fn each<T: Copy>(all: Vec<T>, count: usize) -> Vec<Vec<T>> {
         1 => vec![all],
         _ => (0..count).map(|one| all[one * (all.len() / count)..][..all.len() / count].to_vec()).collect(),
     }
-}
-
-/// A matrix of `rows` × `columns` by rows, made of one by columns.
-fn turned<T: Copy>(by_columns: &[T], rows: usize, columns: usize) -> Vec<T> {
-    (0..rows).flat_map(|row| (0..columns).map(move |column| by_columns[column * rows + row])).collect()
 }
 
 impl<T: Typed> OpenProblem for MatmulProblem<T> {

@@ -12,6 +12,7 @@ use rungs::verify;
 use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::sort::{Pairs, Sort};
 use rungs_kernels::ladder::{Ladder, Sequence};
+use rungs_oracles::inputs::places;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -45,7 +46,7 @@ pub fn problem(ladder: &'static Ladder<Sort>, mut workload: Workload) -> Result<
     let given = workload.input.as_mut().filter(|input| input.len() > 1).and_then(Vec::pop);
     let keys = workload.operand(ladder.family)?;
     let are_places = given.is_none();
-    let values = given.unwrap_or_else(|| Data::from((0..keys.len() as u32).collect::<Vec<_>>()));
+    let values = given.unwrap_or_else(|| places(Dtype::U32, 0..keys.len() as u64));
     if values.len() != keys.len() || values.dtype().size() != 4 {
         let (n, count, dtype) = (keys.len(), values.len(), values.dtype());
         return Err(Error::Usage(format!(
@@ -105,14 +106,12 @@ impl OpenProblem for PairProblem {
             }
         }
         // The oracle on the host tells which pair is the first wrong one.
-        let (got, want) = (output.download_as::<u32>()?, self.sorted());
-        let wrong = |&i: &usize| got[i] != want[i] || got[n + i] != want[n + i];
-        let pair = |words: &[u32], i: usize| {
-            let (key, value) = self.to_pairs(&[words[i], words[n + i]]);
-            format!("{} with value {}", key.show(0), value.show(0))
-        };
-        let difference = |index| Difference { index, left: pair(&got, index), right: pair(want, index) };
-        verdict(self.ladder.family, who, n, (0..n).find(wrong).map(difference))
+        let [got, want] = [&output.download_as()?, self.sorted()].map(|pairs| self.to_pairs(pairs));
+        let differing = [got.0.first_difference(&want.0), got.1.first_difference(&want.1)];
+        let first = differing.into_iter().flatten().map(|difference| difference.index).min();
+        let pair = |(keys, values): &(Data, Data), i| format!("{} with value {}", keys.show(i), values.show(i));
+        let difference = |index| Difference { index, left: pair(&got, index), right: pair(&want, index) };
+        verdict(self.ladder.family, who, n, first.map(difference))
     }
 }
 

@@ -12,7 +12,7 @@ use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::reduce::{Elements, Reduce, Reduces};
 use rungs_oracles::arithmetic::Reducible;
-use rungs_oracles::reduction::{Expected, expected};
+use rungs_oracles::reduction::Expected;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -71,7 +71,7 @@ impl<T: Reducible> OpenProblem for ReduceProblem<T> {
 
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
         let (n, got) = (self.input.len(), output.download_as::<T>()?[0]);
-        let want = *self.expected.get_or_init(|| expected(&self.input, self.operation));
+        let want = *self.expected.get_or_init(|| T::expected(&self.input, self.operation));
         // Every rung keeps at least 512 running sums per SM, and combines them in trees of a few dozen
         // levels.
         let additions = n as f64 / (512.0 * output.engine().multiprocessors() as f64) + 64.0;

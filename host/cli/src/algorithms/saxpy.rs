@@ -9,6 +9,7 @@ use rungs::engine::{Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::{Ladder, Sequence};
+use rungs_oracles::sums;
 
 /// The family of a ladder of sums of a scaled vector and another.
 pub fn family(ladder: &'static Ladder<Axpy>, sizes: Sizes) -> Family {
@@ -83,11 +84,10 @@ impl Prepared for PreparedSaxpy<'_> {
 
     fn verify(&mut self) -> Result<()> {
         let got = self.y.last().download()?;
-        let want = |i: usize| A.mul_add(self.problem.x[i], self.problem.y[i]);
-        // Both sides round once, so every bit is known; only the bits of a NaN depend on the machine.
-        let same = |i: usize| got[i].to_bits() == want(i).to_bits() || got[i].is_nan() && want(i).is_nan();
-        let difference = |index| Difference { index, left: got[index].show(), right: want(index).show() };
-        verdict("saxpy", self.rung, got.len(), (0..got.len()).find(|&i| !same(i)).map(difference))
+        let wrong = sums::first_difference(A, (&self.problem.x, &self.problem.y), &got);
+        let difference =
+            |(index, want): (usize, f32)| Difference { index, left: got[index].show(), right: want.show() };
+        verdict("saxpy", self.rung, got.len(), wrong.map(difference))
     }
 
     fn output(&mut self) -> Result<Data> {

@@ -5,11 +5,12 @@ use super::{
     Draws, Extra, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
     compare, entry,
 };
-use crate::data::{Data, Dtype, Element};
+use crate::data::{self, Data, Dtype, Element};
 use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::select::{Items, Select, Selects};
 use rungs_kernels::ladder::{Ladder, Sequence};
+use rungs_oracles::{inputs, selections};
 use simt::{Argument, Scalar};
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -27,8 +28,8 @@ pub fn family(ladder: &'static Ladder<&'static dyn Select>, sizes: Sizes) -> Fam
 /// Items, and those that are selected.
 struct SelectProblem<T> {
     ladder: &'static Ladder<&'static dyn Select>,
-    items: Vec<T>,
-    selected: OnceCell<Vec<T>>,
+    items: Data,
+    selected: OnceCell<Data>,
     uploaded: Uploaded<T>,
 }
 
@@ -41,88 +42,73 @@ pub(super) fn pivot<T: Element>(items: &[T]) -> T {
 ///
 /// # Errors
 /// [`Error::Usage`] for a fraction of items that were not drawn, whose order is theirs.
-pub(super) fn keep_fraction<T: Element>(
-    family: &str,
-    items: &mut [T],
-    fraction: Option<f64>,
-    is_drawn: bool,
-) -> Result<()> {
-    let Some(fraction) = fraction else { return Ok(()) };
+pub(super) fn keep_fraction(family: &str, items: Data, fraction: Option<f64>, is_drawn: bool) -> Result<Data> {
+    let Some(fraction) = fraction else { return Ok(items) };
     if !is_drawn {
         let why = "--keep is of drawn items, and these come from a file, in which the pivot is the item in the middle";
         return Err(Error::Usage(format!("{family}: {why}")));
     }
-    let (n, mut sorted) = (items.len(), items.to_vec());
-    if n > 0 {
-        let rank = ((fraction * n as f64) as usize).min(n - 1);
-        let (_, nth, _) = sorted.select_nth_unstable_by_key(rank, |item| item.to_word());
-        let (word, middle) = (nth.to_word(), n / 2);
-        if let Some(place) = items.iter().position(|item| item.to_word() == word) {
-            items.swap(place, middle);
-        }
-    }
-    Ok(())
+    Ok(inputs::with_pivot(items, fraction))
 }
 
 fn problem(ladder: &'static Ladder<&'static dyn Select>, workload: Workload) -> Result<Box<dyn Problem>> {
-    let (keep, is_drawn) = (workload.parameters.keep, workload.input.is_none());
-    macro_rules! of {
-        ($items:expr) => {{
-            let (mut items, selected, uploaded) = ($items, OnceCell::new(), Uploaded::default());
-            keep_fraction("select", &mut items, keep, is_drawn)?;
-            Ok(Box::new(SelectProblem { ladder, items, selected, uploaded }))
-        }};
+    fn of<T: Element + Scalar + Argument>(
+        ladder: &'static Ladder<&'static dyn Select>,
+        items: Data,
+    ) -> Result<Box<dyn Problem>>
+    where
+        dyn Select: Selects<T>,
+    {
+        let (selected, uploaded) = (OnceCell::new(), Uploaded::<T>::default());
+        Ok(Box::new(SelectProblem { ladder, items, selected, uploaded }))
     }
-    match workload.operand("select")? {
-        Data::U32(items) => of!(items),
-        Data::I32(items) => of!(items),
-        Data::F32(items) => of!(items),
-        Data::U64(items) => of!(items),
-        Data::I64(items) => of!(items),
-        Data::F64(items) => of!(items),
-        other @ (Data::U8(_) | Data::F16(_) | Data::Bf16(_)) => {
-            let dtype = other.dtype();
+    let (keep, is_drawn) = (workload.parameters.keep, workload.input.is_none());
+    let items = keep_fraction("select", workload.operand("select")?, keep, is_drawn)?;
+    match items.dtype() {
+        Dtype::U32 => of::<u32>(ladder, items),
+        Dtype::I32 => of::<i32>(ladder, items),
+        Dtype::F32 => of::<f32>(ladder, items),
+        Dtype::U64 => of::<u64>(ladder, items),
+        Dtype::I64 => of::<i64>(ladder, items),
+        Dtype::F64 => of::<f64>(ladder, items),
+        dtype @ (Dtype::U8 | Dtype::F16 | Dtype::Bf16) => {
             Err(Error::Usage(format!("select does not take {dtype}; it takes u32, i32, f32, u64, i64 and f64")))
         }
     }
 }
 
 impl<T: Element + Scalar> SelectProblem<T> {
-    fn pivot(&self) -> T {
-        pivot(&self.items)
+    fn items(&self) -> &[T] {
+        self.items.as_slice().unwrap_or_default()
     }
 
     /// The oracle.
-    fn selected(&self) -> &[T] {
-        self.selected.get_or_init(|| {
-            let pivot = self.pivot();
-            self.items.iter().copied().filter(|item| *item < pivot).collect()
-        })
+    fn selected(&self) -> &Data {
+        self.selected.get_or_init(|| selections::parted(&self.items, true))
     }
 
     /// The selected items of an output: room for all items, and then the count in the first word of one more.
-    fn selected_of(output: &dyn AnyBuffer) -> Result<Vec<T>> {
+    fn selected_of(output: &dyn AnyBuffer) -> Result<Data> {
         let mut items = output.download_as::<T>()?;
         let count = items.pop().map_or(0, |last| last.to_bits_64() as u32);
         // A count that is too large makes the result too long, whatever stands there.
         items.truncate(count as usize);
-        Ok(items)
+        Ok(items.into())
     }
 }
 
 impl<T: Element + Scalar> OpenProblem for SelectProblem<T> {
     fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
-        Ok(self.uploaded.get(engine, &[&self.items])?)
+        Ok(self.uploaded.get(engine, &[self.items()])?)
     }
 
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
-        let (mut got, mut want) = (Self::selected_of(output)?, self.selected().to_vec());
+        let (got, want) = (Self::selected_of(output)?, self.selected());
         // Peers keep the order.
         if self.ladder.get(who).is_some_and(|entry| !entry.run.is_stable()) {
-            got.sort_unstable_by_key(|item| item.to_bits_64());
-            want.sort_unstable_by_key(|item| item.to_bits_64());
+            return compare("select", who, &data::sorted(&got), &data::sorted(want));
         }
-        compare("select", who, &Data::from(got), &Data::from(want))
+        compare("select", who, &got, want)
     }
 }
 
@@ -135,13 +121,13 @@ where
     }
 
     fn work(&self) -> Work {
-        let bytes = (size_of_val(self.items.as_slice()) + size_of_val(self.selected())) as f64;
+        let bytes = (self.items.as_bytes().len() + self.selected().as_bytes().len()) as f64;
         Work { amount: bytes, unit: RateUnit::Gigabytes, bytes, flops: 0.0 }
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
         let (entry, n) = (entry(self.ladder, rung)?, self.items.len());
-        let (input, output) = (self.uploaded.get(engine, &[&self.items])?, engine.alloc(n + 1)?);
+        let (input, output) = (self.uploaded.get(engine, &[self.items()])?, engine.alloc(n + 1)?);
         let (launches, scratch_bytes) = engine.held_after(|| Ok(entry.selector::<T>(engine, n as u32)?))?;
         Ok(Box::new(Selecting { problem: self, rung: rung.name, launches, input, output, scratch_bytes }))
     }
@@ -170,7 +156,7 @@ impl<T: Element + Scalar + Argument> Prepared for Selecting<'_, T> {
         let (engine, n) = (self.input.engine(), self.input.len() as u32);
         let count = self.output.slice(n as usize, 1).cast::<u32>().slice(0, 1);
         let (input, output) = (self.input.view(), self.output.slice(0, n as usize));
-        self.launches.run(engine, Items { input, output, count, pivot: self.problem.pivot() })?;
+        self.launches.run(engine, Items { input, output, count, pivot: pivot(self.problem.items()) })?;
         if engine.is_simulator() {
             simt::sim::expect_written(count);
         }
@@ -186,6 +172,6 @@ impl<T: Element + Scalar + Argument> Prepared for Selecting<'_, T> {
     }
 
     fn output(&mut self) -> Result<Data> {
-        Ok(Data::from(SelectProblem::<T>::selected_of(&self.output)?))
+        SelectProblem::<T>::selected_of(&self.output)
     }
 }

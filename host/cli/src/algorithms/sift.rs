@@ -11,6 +11,7 @@ use rungs::engine::{AnyBuffer, Buffer, Engine};
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::sift::{Items, Sift, SiftsOf, Task};
 use rungs_kernels::ladder::{Ladder, Sequence};
+use rungs_oracles::{inputs, selections};
 use simt::{Argument, Scalar};
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -34,65 +35,56 @@ pub fn family(ladder: &'static Ladder<&'static dyn Sift>, sizes: Sizes) -> Famil
 }
 
 /// What is made of the items.
-struct Found<T> {
+struct Found {
     /// Those below the pivot, or the first of each run.
-    items: Vec<T>,
+    items: Data,
     /// The others of a partition.
-    rest: Vec<T>,
+    rest: Data,
     /// Lengths or sums.
-    results: Vec<u32>,
+    results: Data,
 }
 
 /// Items, and what is made of them.
 struct SiftProblem<T> {
     ladder: &'static Ladder<&'static dyn Sift>,
-    items: Vec<T>,
+    items: Data,
     /// The word that belongs to each item, where there are such.
     words: Vec<u32>,
-    found: OnceCell<Found<T>>,
+    found: OnceCell<Found>,
     uploaded: Uploaded<T>,
 }
 
 fn problem(ladder: &'static Ladder<&'static dyn Sift>, workload: Workload) -> Result<Box<dyn Problem>> {
-    fn of<T>(
-        ladder: &'static Ladder<&'static dyn Sift>,
-        workload: Workload,
-        unwrap: fn(Data) -> std::result::Result<Vec<T>, Data>,
-    ) -> Result<Box<dyn Problem>>
+    fn of<T>(ladder: &'static Ladder<&'static dyn Sift>, workload: Workload) -> Result<Box<dyn Problem>>
     where
         T: Element + Scalar + Argument,
         dyn Sift: SiftsOf<T>,
     {
         let (task, is_drawn, seed) = (ladder.default.run.task(), workload.input.is_none(), workload.seed);
         let parameters = workload.parameters;
-        let data = workload.operand(ladder.family)?;
-        let dtype = data.dtype();
-        let Ok(mut items) = unwrap(data) else {
-            return Err(Error::Usage(format!("{} does not take {dtype}", ladder.family)));
-        };
+        let mut items = workload.operand(ladder.family)?;
+        if items.dtype() != T::DTYPE {
+            return Err(Error::Usage(format!("{} does not take {}", ladder.family, items.dtype())));
+        }
         if task == Task::Partition {
-            keep_fraction(ladder.family, &mut items, parameters.keep, is_drawn)?;
+            items = keep_fraction(ladder.family, items, parameters.keep, is_drawn)?;
         } else if is_drawn {
             let mean = u64::from(parameters.run_length.unwrap_or(DEFAULT_RUN_LENGTH));
-            for i in 1..items.len() {
-                if !mix(i as u64 ^ seed << 32).is_multiple_of(mean) {
-                    items[i] = items[i - 1];
-                }
-            }
+            items = inputs::in_runs(items, mean, seed);
         } else if parameters.run_length.is_some() {
             return Err(Error::Usage("--run-length is of drawn items, and these come from a file".into()));
         }
         let n = if task == Task::ReduceByKey { items.len() as u64 } else { 0 };
-        let words = (0..n).map(|i| mix(i) as u32).collect();
-        Ok(Box::new(SiftProblem { ladder, items, words, found: OnceCell::new(), uploaded: Uploaded::default() }))
+        let (words, found, uploaded) = (inputs::words(n), OnceCell::new(), Uploaded::<T>::default());
+        Ok(Box::new(SiftProblem { ladder, items, words, found, uploaded }))
     }
     match workload.input.as_ref().and_then(|data| data.first()).map_or(workload.dtype, Data::dtype) {
-        Dtype::U32 => of(ladder, workload, u32::unwrap),
-        Dtype::I32 => of(ladder, workload, i32::unwrap),
-        Dtype::F32 => of(ladder, workload, f32::unwrap),
-        Dtype::U64 => of(ladder, workload, u64::unwrap),
-        Dtype::I64 => of(ladder, workload, i64::unwrap),
-        Dtype::F64 => of(ladder, workload, f64::unwrap),
+        Dtype::U32 => of::<u32>(ladder, workload),
+        Dtype::I32 => of::<i32>(ladder, workload),
+        Dtype::F32 => of::<f32>(ladder, workload),
+        Dtype::U64 => of::<u64>(ladder, workload),
+        Dtype::I64 => of::<i64>(ladder, workload),
+        Dtype::F64 => of::<f64>(ladder, workload),
         dtype => {
             let family = ladder.family;
             Err(Error::Usage(format!("{family} does not take {dtype}; it takes u32, i32, f32, u64, i64 and f64")))
@@ -100,26 +92,16 @@ fn problem(ladder: &'static Ladder<&'static dyn Sift>, workload: Workload) -> Re
     }
 }
 
-/// Number `i` of a sequence that looks random.
-fn mix(i: u64) -> u64 {
-    let i = (i ^ i >> 30).wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let i = (i ^ i >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    i ^ i >> 31
-}
-
 /// Words as elements of another type, which is as large or larger: the last one is filled up with zero.
-fn packed<T: Scalar>(words: &[u32]) -> Vec<T> {
-    let pack = |words: &[u32]| words.iter().rev().fold(0, |all, word| all << 32 | u64::from(*word));
-    words.chunks(size_of::<T>() / 4).map(|words| T::from_bits_64(pack(words))).collect()
+fn packed<T: Element>(words: &[u32]) -> Vec<T> {
+    bytemuck::pod_collect_to_vec(words)
 }
 
 /// The first `n` words of elements that [`packed`] made.
-fn unpacked<T: Scalar>(elements: &[T], n: usize) -> Vec<u32> {
-    let words = |element: &T| {
-        let bits = element.to_bits_64();
-        [bits as u32, (bits >> 32) as u32].into_iter().take(size_of::<T>() / 4)
-    };
-    elements.iter().flat_map(words).take(n).collect()
+fn unpacked<T: Element>(elements: &[T], n: usize) -> Vec<u32> {
+    let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(elements);
+    words.truncate(n);
+    words
 }
 
 impl<T: Element + Scalar> SiftProblem<T> {
@@ -128,37 +110,36 @@ impl<T: Element + Scalar> SiftProblem<T> {
     }
 
     /// The oracle.
-    fn found(&self) -> &Found<T> {
+    fn found(&self) -> &Found {
         self.found.get_or_init(|| {
             if self.task() == Task::Partition {
-                let pivot = pivot(&self.items);
-                let (items, rest) = self.items.iter().partition(|item| **item < pivot);
-                return Found { items, rest, results: vec![] };
+                let [items, rest] = [true, false].map(|less| selections::parted(&self.items, less));
+                return Found { items, rest, results: Vec::<u32>::new().into() };
             }
-            let runs = || self.items.chunk_by(|a, b| a.to_bits_64() == b.to_bits_64());
+            let (items, lengths) = selections::runs(&self.items);
             let results = match self.task() {
-                Task::RunLengths => runs().map(|run| run.len() as u32).collect(),
-                Task::ReduceByKey => {
-                    let mut words = self.words.iter();
-                    let mut sum = |len| words.by_ref().take(len).fold(0u32, |sum, word| sum.wrapping_add(*word));
-                    runs().map(|run| sum(run.len())).collect()
-                }
+                Task::RunLengths => lengths,
+                Task::ReduceByKey => selections::sums(&self.words, &lengths),
                 _ => vec![],
             };
-            Found { items: runs().map(|run| run[0]).collect(), rest: vec![], results }
+            Found { items, rest: Vec::<T>::new().into(), results: results.into() }
         })
     }
 
+    fn items(&self) -> &[T] {
+        self.items.as_slice().unwrap_or_default()
+    }
+
     fn input(&self, engine: &Engine) -> Result<Rc<Buffer<T>>> {
-        self.uploaded.get(engine, &[&self.items, &packed(&self.words)])
+        self.uploaded.get(engine, &[self.items(), &packed(&self.words)])
     }
 
     /// Compares what `who` found with the oracle.
-    fn compare(&self, who: &str, got: Found<T>) -> Result<()> {
+    fn compare(&self, who: &str, got: &Found) -> Result<()> {
         let (family, want) = (self.ladder.family, self.found());
-        compare(family, who, &Data::from(got.items), &Data::from(want.items.clone()))?;
-        compare(family, who, &Data::from(got.rest), &Data::from(want.rest.clone()))?;
-        compare(family, who, &Data::from(got.results), &Data::from(want.results.clone()))
+        compare(family, who, &got.items, &want.items)?;
+        compare(family, who, &got.rest, &want.rest)?;
+        compare(family, who, &got.results, &want.results)
     }
 }
 
@@ -178,7 +159,7 @@ impl<T: Element + Scalar> OpenProblem for SiftProblem<T> {
         let has_results = matches!(self.task(), Task::RunLengths | Task::ReduceByKey);
         let results = unpacked(&results, if has_results { count } else { 0 });
         let rest = if self.task() == Task::Partition { rest } else { vec![] };
-        self.compare(who, Found { items, rest, results })
+        self.compare(who, &Found { items: items.into(), rest: rest.into(), results: results.into() })
     }
 }
 
@@ -192,8 +173,8 @@ where
 
     fn work(&self) -> Work {
         let Found { items, rest, results } = self.found();
-        let moved = [&self.items[..], items, rest].map(size_of_val).iter().sum::<usize>();
-        let bytes = (moved + size_of_val(&self.words[..]) + size_of_val(&results[..])) as f64;
+        let moved = [&self.items, items, rest, results].map(|data| data.as_bytes().len()).iter().sum::<usize>();
+        let bytes = (moved + size_of_val(&self.words[..])) as f64;
         Work { amount: bytes, unit: RateUnit::Gigabytes, bytes, flops: 0.0 }
     }
 
@@ -226,7 +207,7 @@ struct Sifting<'p, T> {
 }
 
 impl<T: Element + Scalar> Sifting<'_, T> {
-    fn found(&self) -> Result<Found<T>> {
+    fn found(&self) -> Result<Found> {
         let counted = |part: &Buffer<T>| -> Result<Vec<T>> {
             let mut items = part.download()?;
             let count = items.pop().map_or(0, |last| last.to_bits_64() as u32);
@@ -236,7 +217,7 @@ impl<T: Element + Scalar> Sifting<'_, T> {
         };
         let (items, rest, mut results) = (counted(&self.output)?, counted(&self.rest)?, self.results.download()?);
         results.truncate(items.len());
-        Ok(Found { items, rest, results })
+        Ok(Found { items: items.into(), rest: rest.into(), results: results.into() })
     }
 }
 
@@ -258,7 +239,7 @@ impl<T: Element + Scalar + Argument> Prepared for Sifting<'_, T> {
         let items = Items {
             input: self.input.slice(0, n),
             words: words.slice(0, self.problem.words.len() as u32),
-            pivot: pivot(&self.problem.items),
+            pivot: pivot(self.problem.items()),
             output: self.output.slice(0, n),
             count: counted,
             rest: self.rest.slice(0, self.rest.len().saturating_sub(1)),
@@ -277,18 +258,16 @@ impl<T: Element + Scalar + Argument> Prepared for Sifting<'_, T> {
     }
 
     fn verify(&mut self) -> Result<()> {
-        self.problem.compare(self.rung, self.found()?)
+        self.problem.compare(self.rung, &self.found()?)
     }
 
     /// A partition's items, the others behind those below the pivot; the first of each run; or its length or sum.
     fn output(&mut self) -> Result<Data> {
-        let Found { mut items, rest, results } = self.found()?;
+        let Found { items, rest, results } = self.found()?;
+        let of = |part: &Data| part.as_slice::<T>().unwrap_or_default().to_vec();
         Ok(match self.problem.task() {
-            Task::RunLengths | Task::ReduceByKey => Data::from(results),
-            Task::Partition | Task::Unique => {
-                items.extend(rest);
-                Data::from(items)
-            }
+            Task::RunLengths | Task::ReduceByKey => results,
+            Task::Partition | Task::Unique => [of(&items), of(&rest)].concat().into(),
         })
     }
 }

@@ -11,9 +11,9 @@ use rungs::error::{Error, Result};
 use rungs::keys::order_of;
 use rungs_kernels::ladder::top_k::{Keys, TopK};
 use rungs_kernels::ladder::{Ladder, Sequence};
+use rungs_oracles::selections;
 use simt::Scalar;
 use std::cell::OnceCell;
-use std::cmp::Reverse;
 use std::rc::Rc;
 
 /// Default number of largest keys, if there are so many.
@@ -39,7 +39,7 @@ struct TopKProblem<T> {
     ladder: &'static Ladder<&'static dyn TopK>,
     keys: Vec<T>,
     k: usize,
-    largest: OnceCell<Vec<T>>,
+    largest: OnceCell<Data>,
     uploaded: Uploaded<T>,
 }
 
@@ -64,27 +64,14 @@ fn problem(ladder: &'static Ladder<&'static dyn TopK>, workload: Workload) -> Re
     }
 }
 
-/// The largest key first.
-fn descending<T: Element>(mut keys: Vec<T>) -> Vec<T> {
-    keys.sort_unstable_by_key(|key| Reverse(key.to_word()));
-    keys
-}
-
 impl<T: Element + Scalar> TopKProblem<T> {
     /// The oracle.
-    fn largest(&self) -> &[T] {
-        self.largest.get_or_init(|| {
-            let mut keys = descending(self.keys.clone());
-            keys.truncate(self.k);
-            keys
-        })
+    fn largest(&self) -> &Data {
+        self.largest.get_or_init(|| selections::largest(self.keys.clone().into(), self.k))
     }
 }
 
-impl<T: Element + Scalar> OpenProblem for TopKProblem<T>
-where
-    Data: From<Vec<T>>,
-{
+impl<T: Element + Scalar> OpenProblem for TopKProblem<T> {
     fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
         Ok(self.uploaded.get(engine, &[&self.keys])?)
     }
@@ -93,14 +80,11 @@ where
         let mut got = output.download_as::<T>()?;
         // A peer that sorts has room for all keys.
         got.truncate(self.k);
-        compare("top-k", who, &Data::from(descending(got)), &Data::from(self.largest().to_vec()))
+        compare("top-k", who, &selections::largest(got.into(), self.k), self.largest())
     }
 }
 
-impl<T: Element + Scalar> Problem for TopKProblem<T>
-where
-    Data: From<Vec<T>>,
-{
+impl<T: Element + Scalar> Problem for TopKProblem<T> {
     fn size(&self) -> Size {
         Size::Elements(self.keys.len() as u64)
     }
@@ -132,10 +116,7 @@ struct Finding<'p, T> {
     scratch_bytes: u64,
 }
 
-impl<T: Element + Scalar> Prepared for Finding<'_, T>
-where
-    Data: From<Vec<T>>,
-{
+impl<T: Element + Scalar> Prepared for Finding<'_, T> {
     fn restore(&mut self) -> Result<()> {
         self.output.fill(0xA5)
     }
@@ -154,6 +135,6 @@ where
     }
 
     fn output(&mut self) -> Result<Data> {
-        Ok(Data::from(descending(self.output.download()?)))
+        Ok(selections::largest(self.output.download()?.into(), self.problem.k))
     }
 }

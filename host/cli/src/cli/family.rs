@@ -15,6 +15,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs_kernels::ladder::matmul::Precision;
+use rungs_oracles::inputs;
 use std::ffi::OsString;
 
 /// The subcommand of a family, with the options that it has.
@@ -446,10 +447,10 @@ impl Places {
 impl Outputs {
     /// Writes the output of the last run.
     pub(super) fn write(self, prepared: &mut dyn Prepared, size: Size) -> Result<Written> {
-        let first = if self.nan_last { prepared.output()?.leading_nans() as u32 } else { 0 };
+        let first = if self.nan_last { prepared.output()?.leading_nans() } else { 0 };
         let turned = |data: Data| match first {
             0 => data,
-            first => data.at(&(first..data.len() as u32).chain(0..first).collect::<Vec<_>>()),
+            first => inputs::turned(data, first),
         };
         if let Some(file) = self.result {
             let data = turned(prepared.output()?);

@@ -42,7 +42,7 @@ pub fn read_counted(input: &mut impl Read) -> Result<Vec<i32>> {
     if !more.is_empty() {
         return Err(wrong(format!("its count is {count}, but more bytes follow")));
     }
-    Ok(bytes.as_chunks::<WORD>().0.iter().map(|word| i32::from_le_bytes(*word)).collect())
+    Ok(bytemuck::pod_collect_to_vec(&bytes))
 }
 
 /// Reads up to `bytes` bytes; fewer only at the end of the stream.

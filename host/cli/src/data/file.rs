@@ -477,7 +477,12 @@ impl<'a> Source<'a> {
                 )?;
             }
             elements.try_reserve_exact(step_now).map_err(|_| refused())?;
-            elements.resize(old + step_now, T::zeroed());
+            // By copies of memory: `resize` is a loop over elements, which would not be optimised here.
+            let zeroes = vec![T::zeroed(); step_now.min(STEP)];
+            while elements.len() < old + step_now {
+                let more = (old + step_now - elements.len()).min(STEP);
+                elements.extend_from_slice(&zeroes[..more]);
+            }
             let space = bytemuck::cast_slice_mut(&mut elements[old..]);
             let got = read_full(&mut self.stream, space).map_err(|error| self.failed(&error))?;
             let wanted = space.len();

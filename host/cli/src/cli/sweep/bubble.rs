@@ -1,6 +1,5 @@
 //! S0's experiment: odd-even transposition on the device and on one core, and S0's model of their ratio.
 
-use super::baseline;
 use super::history::{BUBBLE, BUBBLE_R1, BubbleRow};
 use super::{counts, json, list, number, problem, time};
 use crate::algorithms::{Family, Parameters, Rung, family};
@@ -11,6 +10,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs_kernels::bubble::r2_shared_block::{self as shared_block, BLOCK, BLOCK_KEYS};
+use rungs_oracles::baseline;
 use serde::Serialize;
 
 /// The rung with S0's algorithm.

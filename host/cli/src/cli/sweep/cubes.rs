@@ -12,6 +12,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs::engine::{Engine, What};
 use rungs::error::{Error, Result};
 use rungs::verify::compare;
+use rungs_oracles::sums;
 use serde::Serialize;
 use std::ffi::OsString;
 
@@ -261,8 +262,7 @@ fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Par
         // The first run loads the kernel.
         events.remove(0);
     }
-    let cube = |&v: &u32| u64::from(v).wrapping_pow(3);
-    let right = values.iter().map(cube).fold(0, u64::wrapping_add);
+    let right = sums::of_cubes(values);
     let error = match compare("cubes", rung.name, &vec![summer.sum()?].into(), &vec![right].into()) {
         Err(wrong @ Error::Mismatch { .. }) => Some(wrong.to_string()),
         other => other.map(|()| None)?,

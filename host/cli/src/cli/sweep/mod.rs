@@ -1,7 +1,6 @@
 //! `rungs sweep`: the experiments of the sources, over their whole range, next to the sources' own figures. Also the
 //! sources' reports of single runs, `rungs bubble --report` and `rungs cubes --report`.
 
-mod baseline;
 mod bubble;
 mod cubes;
 mod heat;

@@ -1,6 +1,5 @@
 //! S4's experiment: four ways to merge sorted columns, over the number of columns, next to the library's sort.
 
-use super::baseline;
 use super::history::{RADIX, RADIX_COLUMNS, RADIX_KEYS, RADIX_STD, RADIX_STD_H200};
 use super::{counts, json, list, time};
 use crate::algorithms::{Family, Parameters, Size, Workload, family};
@@ -10,6 +9,7 @@ use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
+use rungs_oracles::{baseline, inputs};
 use serde::Serialize;
 
 /// Keys on the simulator.
@@ -52,7 +52,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let columns = list(matches, "columns", &defaults);
     let otherwise = if engine.is_simulator() { SIMULATOR_KEYS } else { RADIX_KEYS };
     let n = matches.get_one::<Count>("n").map_or(otherwise, |n| n.0);
-    let keys = distinct(n, common.seed)?;
+    let keys = inputs::distinct(n, common.seed)?;
     let mut results = vec![];
     let mut progress = common.progress(columns.len());
     for &columns in &columns {
@@ -100,14 +100,6 @@ fn merge(engine: &Engine, family: &Family, rung: &str, keys: &[u32], columns: u6
         parameters: Parameters { columns: Some(columns), ..Parameters::default() },
     })?;
     time(engine, family.rung(rung)?, &*problem)
-}
-
-/// `n` different keys in random order.
-fn distinct(n: u64, seed: u64) -> Result<Vec<u32>> {
-    let mut order: Vec<(u32, u64)> = Distribution::Uniform.keys::<u32>(n, seed)?.into_iter().zip(0..).collect();
-    order.sort_unstable();
-    // Places of a random permutation, spread over all keys: multiplied by an odd number they stay different.
-    Ok(order.into_iter().map(|(_, place)| (place as u32).wrapping_mul(0x9E37_79B1)).collect())
 }
 
 fn csv(results: &[Cell]) -> Result<()> {

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 /// Odd-even transposition on one core: the algorithm of the rungs of `bubble`, pair by pair instead of all at once.
-pub(super) fn odd_even(keys: &mut [u32]) {
+pub fn odd_even(keys: &mut [u32]) {
     // Two phases per round; a key moves one place per phase and has at most n - 1 places to go.
     for _ in 0..keys.len().div_ceil(2) {
         phase(keys);
@@ -25,7 +25,7 @@ fn phase(keys: &mut [u32]) {
 }
 
 /// The library's own sort.
-pub(super) fn std_sort(keys: &mut [u32]) {
+pub fn std_sort(keys: &mut [u32]) {
     keys.sort_unstable();
 }
 
@@ -33,7 +33,7 @@ pub(super) fn std_sort(keys: &mut [u32]) {
 ///
 /// # Errors
 /// [`Error::Mismatch`](rungs::Error::Mismatch) if the copy is not sorted afterwards.
-pub(super) fn timed(name: &str, keys: &[u32], sort: fn(&mut [u32])) -> Result<f64> {
+pub fn timed(name: &str, keys: &[u32], sort: fn(&mut [u32])) -> Result<f64> {
     let mut sorted = keys.to_vec();
     let start = Instant::now();
     sort(black_box(&mut sorted));
@@ -46,7 +46,7 @@ pub(super) fn timed(name: &str, keys: &[u32], sort: fn(&mut [u32])) -> Result<f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Distribution;
+    use rungs::data::Distribution;
 
     #[test]
     fn odd_even_sorts() {
