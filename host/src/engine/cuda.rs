@@ -31,6 +31,7 @@ pub use exports::{Exporter, Mapped, Name, Retired};
 pub use host_memory::PageLocked;
 pub(super) use kernels::Declared;
 pub use kernels::KernelAttributes;
+pub(super) use properties::initialise;
 pub use properties::{Properties, devices, reaches};
 
 pub use cuda_driver::Status;
@@ -136,7 +137,7 @@ impl Cuda {
     /// [`CudaError::NoDriver`] without a driver, [`CudaError::NoDevice`] without this device, [`CudaError::NoPtx`] if
     /// no PTX runs on it; [`CudaError::Driver`] if another call of the driver fails.
     pub fn open(ordinal: u32, ptx: &[(&str, &str)]) -> Result<Self> {
-        let count = properties::initialise()?;
+        let count = initialise()?;
         if ordinal >= count {
             return Err(CudaError::NoDevice { ordinal, count });
         }
@@ -162,7 +163,7 @@ impl Cuda {
     /// `context` is a `CUcontext` and `stream` a `CUstream` of it, or null. Both live until this value, all its
     /// [second streams](Cuda::second_stream) and all their marks have been dropped.
     pub unsafe fn adopt(context: *mut c_void, stream: *mut c_void, ptx: &[(&str, &str)]) -> Result<Self> {
-        properties::initialise()?;
+        initialise()?;
         if context.is_null() {
             return Err(CudaError::driver("adopting a context", Status::INVALID_CONTEXT));
         }

@@ -134,7 +134,7 @@ pub fn reaches(ordinal: u32, peer: u32) -> Result<bool, CudaError> {
 }
 
 /// Loads and initialises the driver, and counts the devices.
-pub(super) fn initialise() -> Result<u32, CudaError> {
+pub(in crate::engine) fn initialise() -> Result<u32, CudaError> {
     cuda_driver::load()?;
     let counted = cuda_driver::init().and_then(|()| Device::count());
     match counted {

@@ -291,6 +291,8 @@ impl Engine {
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {
+        // The first use of the kernels unpacks them, which takes a quarter of a second: in vain without a driver.
+        cuda::initialise()?;
         Self::of_kernels(ordinal, &ptx::PTX)
     }
 

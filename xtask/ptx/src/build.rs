@@ -114,8 +114,7 @@ impl std::error::Error for BuildError {}
 /// compiler did not run.
 pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError> {
     let (name, folder) = (options.name(), options.folder());
-    let assembly = folder.join(assembly_name(toolchain, options));
-    let kept = assembly.with_extension(if options.lines { "lines.ptx" } else { "ptx" });
+    let (assembly, kept) = (assembly(toolchain, options), kept(toolchain, options));
     if let (Some(sources), Ok(text)) = (if_fresh(&kept), fs::read_to_string(&kept)) {
         return Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new(), sources });
     }
@@ -145,6 +144,16 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     // The text first: the list of sources says that it is there.
     fs::write(&kept, &text).and_then(|()| fs::write(list_of(&kept), fingerprints(&sources))).map_err(failed)?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said, sources })
+}
+
+/// The file with rustc's assembly.
+fn assembly(toolchain: &Toolchain, options: &Options) -> PathBuf {
+    options.folder().join(assembly_name(toolchain, options))
+}
+
+/// The file with the finished PTX.
+fn kept(toolchain: &Toolchain, options: &Options) -> PathBuf {
+    assembly(toolchain, options).with_extension(if options.lines { "lines.ptx" } else { "ptx" })
 }
 
 /// The file, next to finished PTX, that lists the sources that it was made of, each with the hash of its content.
@@ -227,7 +236,8 @@ fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
 
 /// [`build`]s several packages for several architectures; the result has one text per architecture, in which those of
 /// the packages are joined. Architectures are compiled side by side, each in a folder of its own; `sm_90` and `sm_90a`
-/// in sequence, because a package without code for `sm_90a` is compiled once for both.
+/// in sequence, because a package without code for `sm_90a` is compiled once for both: as `sm_90` if that is asked for, or
+/// there already.
 ///
 /// # Errors
 /// The first [`BuildError`], as for [`build`]; [`BuildError::Kernels`] if two packages have a kernel of the same name.
@@ -239,11 +249,15 @@ pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, Bui
         }
     });
     let hopper = Mutex::new(());
+    let older = Arch::sm_90();
+    let has_older = all.iter().any(|options| options.arch == older);
     let of_package = |options: &Options| {
-        if !options.arch.is_sm_90a() || options.package.is_for_sm_90a() {
+        let for_both = Options { arch: older.clone(), ..options.clone() };
+        let has_it = || has_older || if_fresh(&kept(toolchain, &for_both)).is_some();
+        if !options.arch.is_sm_90a() || options.package.is_for_sm_90a() || !has_it() {
             return build(toolchain, options);
         }
-        let built = build(toolchain, &Options { arch: Arch::sm_90(), ..options.clone() })?;
+        let built = build(toolchain, &for_both)?;
         Ok(Ptx { text: ptx::retarget(&built.text, &options.arch), ..built })
     };
     let of_one = |name: &String| -> Result<Ptx, BuildError> {

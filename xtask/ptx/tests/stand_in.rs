@@ -463,6 +463,14 @@ fn a_package_without_code_for_sm_90a_is_compiled_once_for_hopper() {
     ];
     let found: Vec<_> = built.iter().map(|ptx| (ptx.arch.to_string(), ptx.text.clone())).collect();
     assert_eq!((found, world.calls("kernels"), world.calls("other")), (texts.to_vec(), 1, 1));
+    // From what is there already, and for sm_90a itself if there is nothing.
+    let again = build_all(&world.toolchain("1.95.0"), &all[1..]).unwrap();
+    assert_eq!((&*again[0].text, world.calls("kernels")), (&*texts[1].1, 1));
+    world.write("kernels/src/lib.rs", "changed");
+    world.write("kernels/ptx", &ptx("sm_90a", "one", 1));
+    let alone = build_all(&world.toolchain("1.95.0"), &all[1..]).unwrap();
+    assert_eq!((&*alone[0].text, world.calls("kernels")), (&*texts[1].1, 2));
+    assert!(world.root.join("target/device/sm_90a").exists());
 }
 
 /// The code for a program with these texts, each as the expression for it.
