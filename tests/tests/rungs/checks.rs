@@ -137,11 +137,12 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n((1 << 21) + 1).of(Distribution::LowBits(16)).schedules(1),
         ],
     ),
-    // Both paths where the device chooses: from 3 tiles of 2^13 pairs per SM on.
+    // One block, and both paths where the device chooses: from 3 tiles of 2^13 pairs per SM on.
     (
         "radix",
         &["msd-pairs"],
         &[
+            n(3_000).with_values(),
             n(20_000).with_values(),
             n(40_000).with_values().schedules(4),
             n(100_000).with_values().schedules(1),

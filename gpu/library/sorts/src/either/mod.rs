@@ -81,7 +81,7 @@ pub mod launches;
 pub mod many;
 #[cfg(not(target_os = "cuda"))]
 pub mod many_launches;
-mod network;
+pub(crate) mod network;
 #[cfg(not(target_os = "cuda"))]
 pub(crate) mod one_block;
 

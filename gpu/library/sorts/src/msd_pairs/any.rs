@@ -23,17 +23,18 @@ impl<B: Block> Window<B> {
             self.sort_narrow::<false>(keys, values, order)
         };
         let Some((least, top_bits)) = wide else { return };
-        let last_bits = LEAST_TOP_BITS - top_bits;
+        // Half of the bits, or as many as there is no room for: a round by few bits would have few counters.
+        let last_bits = ((32 - top_bits) / 2).max(LEAST_TOP_BITS - top_bits);
         // The last bits, then the others: a loop, so that there is one copy of its code.
-        let (mut dropped, mut top_bits, mut as_order) = (0, 32 - last_bits, UNSIGNED);
+        let (mut dropped, mut free_bits, mut as_order) = (0, 32 - last_bits, UNSIGNED);
         loop {
             clear_counters(B::THREADS);
-            self.keeping(least, dropped, top_bits).sort_part(keys, values, as_order);
+            self.keeping(least, dropped, free_bits).sort_part(keys, values, as_order);
             if dropped != 0 {
                 return;
             }
             thread::sync_threads(); // the pairs are in the order of this round before the next one loads them
-            (dropped, top_bits, as_order) = (last_bits, LEAST_TOP_BITS, order);
+            (dropped, free_bits, as_order) = (last_bits, top_bits + last_bits, order);
         }
     }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::buckets::{histogram_blocks, histogram_shared};
 use crate::codes::CODES_WORDS;
 use crate::digits::{BITS, DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
+use crate::either::network::pair_network_shared;
 use crate::from_last::{PASSES_WORDS, REST_BLOCKS};
 use crate::learned::{
     ABOUT, COUNT_WORDS, LEARN_THREADS, MAP_WORDS, NUMBER_BITS, learn_blocks, learned_histogram_shared,
@@ -29,9 +30,10 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_msd_pairs_bucket_sort,
         radix_msd_pairs_oversized,
         radix_msd_pairs_rest,
+        radix_msd_pairs_one_block,
     ]
 )
-.with_tiles(&[Large::TILE as u64])
+.with_tiles(&[ONE_BLOCK_PAIRS as u64, Large::TILE as u64])
 .refusing(|ask| {
     let (there, needed) = (ask.device.shared_per_block, SHARED);
     (there < needed).then(|| format!("msd-pairs needs {needed} bytes of shared memory per block, not {there}"))
@@ -49,16 +51,34 @@ const _: () = assert!(Learned::TILE == Partition::TILE, "they share tiles");
 ///
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
-pub fn scratch(on: &dyn Launcher, n: u32, _: &Options) -> Result<Sorter> {
-    Sorter::new(on, n)
+pub fn scratch(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory> {
+    Ok(if n <= ONE_BLOCK_PAIRS { Memory::OneBlock } else { Memory::Sorter(Sorter::new(on, n)?) })
 }
 
 /// Sorts pairs in place.
 ///
 /// # Errors
 /// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
-pub fn sort(on: &dyn Launcher, pairs: KeysWithValues, sorter: &mut Sorter) -> Result {
-    sorter.sort(on, pairs)
+pub fn sort(on: &dyn Launcher, pairs: KeysWithValues, memory: &mut Memory) -> Result {
+    let KeysWithValues { keys, values, order } = pairs;
+    expect_aligned("keys", keys)?;
+    match memory {
+        Memory::OneBlock if keys.is_empty() => Ok(()),
+        Memory::OneBlock => {
+            let shared = bucket_sort_shared::<LearnedBuckets>().max(pair_network_shared());
+            let geometry = Geometry::linear(1, LearnedBuckets::THREADS).shared(shared).overlapping();
+            on.launch(radix_msd_pairs_one_block, geometry, (keys, values, order))
+        }
+        Memory::Sorter(sorter) => sorter.sort(on, pairs),
+    }
+}
+
+/// The scratch memory of a sort.
+pub enum Memory {
+    /// The pairs fit a block.
+    OneBlock,
+    /// Of more pairs.
+    Sorter(Sorter),
 }
 
 /// From this many large tiles per SM on pairs go by buckets. On an H200 that is from 3.2 million pairs on:
@@ -204,10 +224,6 @@ impl Sorter {
     /// Sorts in place by way of the scratch memory.
     fn sort(&mut self, on: &dyn Launcher, pairs: KeysWithValues) -> Result {
         let plan = self.plan;
-        expect_aligned("keys", pairs.keys)?;
-        if plan.n == 0 {
-            return Ok(());
-        }
         if self.epoch > LAST_EPOCH + 1 - PASSES {
             on.clear(self.states.view())?;
             on.clear(self.control.view())?;

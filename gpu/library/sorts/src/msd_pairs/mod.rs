@@ -43,7 +43,7 @@
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
 //! can be left out. By codes two reads to count and two passes, 40 bytes, or a read, a copy and a pass, 36 bytes. Seven
 //! launches where the device chooses, eight if buckets nearly fill a block, nine for floats; for fewer pairs five, by
-//! digits: `count.rs`, `pass.rs`.
+//! digits: `count.rs`, `pass.rs`; for those of one block one, with 16 bytes per pair.
 //!
 //! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
 //! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, of 224 for small
@@ -77,6 +77,7 @@ mod histogram;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 mod linear;
+mod one_block;
 mod oversized;
 mod pass;
 mod ranks;
@@ -91,6 +92,7 @@ pub use bucket_sort::*;
 pub use count::*;
 pub use histogram::*;
 pub use linear::LinearOrLast;
+pub use one_block::*;
 pub use oversized::*;
 pub use pass::*;
 pub use rest::*;

@@ -9,7 +9,7 @@ use rungs_common::ladder::sort::Pairs;
 use rungs_common::ladder::{Device, Launcher, MAX_SHARED, Result};
 use rungs_sorts::codes::split;
 use rungs_sorts::msd_pairs::launches::{Plan, RUNG, TILES_BY_BUCKETS};
-use rungs_sorts::msd_pairs::{LEAST_TOP_BITS, Large, Shape};
+use rungs_sorts::msd_pairs::{LEAST_TOP_BITS, Large, ONE_BLOCK_PAIRS, Shape};
 use rungs_testing::{Buffer, for_kinds, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -64,8 +64,37 @@ impl Launcher for WithoutPasses {
 const BY_BUCKETS: u64 = (TILES_BY_BUCKETS * Large::TILE) as u64;
 
 #[test]
+fn msd_pairs_sorts_pairs_of_one_block() {
+    const MOST: u64 = ONE_BLOCK_PAIRS as u64;
+    // Up to 1024 the shortest network, from 3584 on code of its own.
+    for_kinds(&[0, 1, 2, 31, 32, 33, 257, 1024, 1025, 3583, 3584, 3585, MOST - 1, MOST], |what, keys, _| {
+        check(what, 4, keys, &[UNSIGNED, FLOAT | DESCENDING, SIGNED]);
+    });
+    // Of one round and of two, skewed or not.
+    for mask in [0x1, 0x7_ffff, 0xf_ffff, 0x8000_0001, 0xf800_0000, 0xffff_0000, 0x0700_0007, u32::MAX] {
+        let keys: Vec<u32> = (0..4093).map(|i| random(i) as u32 & mask).collect();
+        check(&format!("{mask:x}"), 4, &keys, &[UNSIGNED, FLOAT, SIGNED | DESCENDING, UNSIGNED | DESCENDING]);
+    }
+    let corners = [0.0, -0.0, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.5, -1.5];
+    let keys: Vec<u32> = (0..997).map(|i| corners[random(i) as usize % 8].to_bits()).collect();
+    check("corners", 4, &keys, &[FLOAT, FLOAT | DESCENDING]);
+}
+
+#[test]
+fn msd_pairs_of_one_block_under_hostile_schedules() {
+    for (n, mask) in
+        [(1, u32::MAX), (700, u32::MAX), (3700, 0x7_ffff), (4000, 0x8000_0001), (4001, 0), (4096, u32::MAX)]
+    {
+        let keys: Vec<u32> = (0..n).map(|i| random(i) as u32 & mask).collect();
+        let schedules = Check { schedules: 4, ..Check::default() };
+        let checked = check_schedules(schedules, || check("one block", 1, &keys, &[UNSIGNED, FLOAT]));
+        assert!(checked.report.is_clean(), "{n} pairs, {mask:x}: {}", checked.report);
+    }
+}
+
+#[test]
 fn msd_pairs_sorts_few_pairs_by_digits() {
-    for_kinds(&[0, 1, 2, 33, 8191, 8192, 8193, 30_011], |what, keys, _| {
+    for_kinds(&[ONE_BLOCK_PAIRS as u64 + 1, 8191, 8192, 8193, 30_011], |what, keys, _| {
         check(what, 4, keys, &[UNSIGNED, UNSIGNED]);
     });
     let keys: Vec<u32> = (0..20_011).map(|i| random(i) as u32).collect();
