@@ -70,8 +70,7 @@ pub fn sort<T: Element>(got: &[Share<T>], want: &[Share<T>]) -> Option<Differenc
     (left != right).then_some(Difference { index: 0, left, right })
 }
 
-/// What a verdict about keys with values needs to know of a rank's share. Keys and values are words, in whose order keys
-/// and values are.
+/// What a verdict about keys with values needs to know of a rank's share. Keys and values are words in the same order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairShare {
     /// Pairs.

@@ -236,8 +236,8 @@ fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
 
 /// [`build`]s several packages for several architectures; the result has one text per architecture, in which those of
 /// the packages are joined. Architectures are compiled side by side, each in a folder of its own; `sm_90` and `sm_90a`
-/// in sequence, because a package without code for `sm_90a` is compiled once for both: as `sm_90` if that is asked for, or
-/// there already.
+/// in sequence, because a package without code for `sm_90a` is compiled once for both: as `sm_90` if that is asked for
+/// or there already.
 ///
 /// # Errors
 /// The first [`BuildError`], as for [`build`]; [`BuildError::Kernels`] if two packages have a kernel of the same name.

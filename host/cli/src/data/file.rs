@@ -450,6 +450,8 @@ impl<'a> Source<'a> {
     fn elements<T: Element>(&mut self, count: Option<u64>) -> Result<(Vec<T>, u64)> {
         /// Elements for which memory is allocated at once if only a header announces more.
         const STEP: usize = (1 << 20) / size_of::<u64>();
+        /// Elements that are zeroed at once.
+        const ZEROES: usize = 1 << 10;
         let limit = count.unwrap_or(u64::MAX);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // A file's length says what will come, header included: enough to take the memory at once. One element more, so
@@ -478,9 +480,9 @@ impl<'a> Source<'a> {
             }
             elements.try_reserve_exact(step_now).map_err(|_| refused())?;
             // By copies of memory: `resize` is a loop over elements, which would not be optimised here.
-            let zeroes = vec![T::zeroed(); step_now.min(STEP)];
+            let zeroes = [T::zeroed(); ZEROES];
             while elements.len() < old + step_now {
-                let more = (old + step_now - elements.len()).min(STEP);
+                let more = (old + step_now - elements.len()).min(ZEROES);
                 elements.extend_from_slice(&zeroes[..more]);
             }
             let space = bytemuck::cast_slice_mut(&mut elements[old..]);

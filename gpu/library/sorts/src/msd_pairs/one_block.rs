@@ -49,7 +49,7 @@ pub fn radix_msd_pairs_one_block(keys: Global<u32>, values: Global<u32>, order: 
 }
 
 /// Whether this thread's key of a sample, taken from all over the keys, would share a counter with one of its warp: by
-/// all bits, or by the last ones, of which there is a round. If those are the same in all keys, that round ends at once.
+/// all bits, or by the last ones, of which there is a round. If all keys share those, that round ends at once.
 #[simt::device]
 fn shares_a_counter(keys: Global<u32>) -> bool {
     let t = thread::thread_idx_x();
