@@ -47,38 +47,30 @@ const _: () = assert!(pass_shared::<Large>() + PASS_STATIC + 1024 <= 98 << 10 &&
 const _: () = assert!(Partition::TILE == pass_tile::<u32>() && Partition::TILE == Large::TILE, "they share states");
 const _: () = assert!(Learned::TILE == Partition::TILE, "they share tiles");
 
-/// The scratch memory to sort `n` pairs.
+/// The scratch memory to sort `n` pairs; none if they fit a block.
 ///
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
-pub fn scratch(on: &dyn Launcher, n: u32, _: &Options) -> Result<Memory> {
-    Ok(if n <= ONE_BLOCK_PAIRS { Memory::OneBlock } else { Memory::Sorter(Sorter::new(on, n)?) })
+pub fn scratch(on: &dyn Launcher, n: u32, _: &Options) -> Result<Option<Sorter>> {
+    (n > ONE_BLOCK_PAIRS).then(|| Sorter::new(on, n)).transpose()
 }
 
 /// Sorts pairs in place.
 ///
 /// # Errors
 /// Those of a launch; [`Failed::Unsuitable`] for keys that do not begin on a multiple of 16 bytes.
-pub fn sort(on: &dyn Launcher, pairs: KeysWithValues, memory: &mut Memory) -> Result {
+pub fn sort(on: &dyn Launcher, pairs: KeysWithValues, memory: &mut Option<Sorter>) -> Result {
     let KeysWithValues { keys, values, order } = pairs;
     expect_aligned("keys", keys)?;
     match memory {
-        Memory::OneBlock if keys.is_empty() => Ok(()),
-        Memory::OneBlock => {
+        Some(sorter) => sorter.sort(on, pairs),
+        None if keys.is_empty() => Ok(()),
+        None => {
             let shared = bucket_sort_shared::<LearnedBuckets>().max(pair_network_shared());
             let geometry = Geometry::linear(1, LearnedBuckets::THREADS).shared(shared).overlapping();
             on.launch(radix_msd_pairs_one_block, geometry, (keys, values, order))
         }
-        Memory::Sorter(sorter) => sorter.sort(on, pairs),
     }
-}
-
-/// The scratch memory of a sort.
-pub enum Memory {
-    /// The pairs fit a block.
-    OneBlock,
-    /// Of more pairs.
-    Sorter(Sorter),
 }
 
 /// From this many large tiles per SM on pairs go by buckets. On an H200 that is from 3.2 million pairs on:

@@ -58,7 +58,7 @@ fn shares_a_counter(keys: Global<u32>) -> bool {
     }
     let key = keys.get(t * keys.len() / SAMPLED);
     let (least, greatest) = (warp::reduce_min(warp::FULL, key), warp::reduce_max(warp::FULL, key));
-    let shift = (greatest - least | 1).leading_zeros();
+    let shift = ((greatest - least) | 1).leading_zeros();
     let counter = mul_hi((key - least) << shift, LearnedBuckets::SLOTS);
     let by_last = warp::match_any(warp::FULL, key & 0xffff);
     warp::match_any(warp::FULL, counter).count_ones() > 1 || by_last.count_ones() > 1 && by_last != warp::FULL
