@@ -16,7 +16,7 @@ use simt::Scalar;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Default number of largest keys, if there are so many.
+/// Default number of largest keys; of fewer keys, all.
 pub const DEFAULT_K: u32 = 10;
 
 /// How many of `n` keys are asked for.

@@ -228,7 +228,7 @@ impl KeyFile {
         Self::look(place, types, &|_| if let &[dtype] = types { Some(dtype) } else { None })
     }
 
-    /// Looks at a file of values that go with so many keys, as [`read_values`] takes them.
+    /// Looks at a file of values for this number of keys, as [`read_values`] takes them.
     ///
     /// # Errors
     /// As for [`KeyFile::open`]; [`Error::Usage`] if there are not as many values as keys.

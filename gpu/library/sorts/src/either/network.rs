@@ -1,5 +1,5 @@
-//! Sorts the keys of one block where many are alike, in the registers of its warps. The comparisons of a bitonic
-//! network are the same for any keys; atomics on the counters of equal keys would wait for each other.
+//! Sorts the keys or the pairs of one block where many are alike, in the registers of its warps. The comparisons of a
+//! bitonic network are the same for any keys; atomics on the counters of equal keys would wait for each other.
 
 use super::THREADS;
 use crate::msd::Key;
@@ -88,15 +88,15 @@ fn sort_pairs_up_to<const K: usize>(keys: Global<u32>, values: Global<u32>, orde
     let (first, rest) = group.share(K);
     let mut words = [u64::MAX; K];
     load(&mut words, rest, |i| (keys.get(first + i) as u64) << 32 | (first + i) as u64);
-    let (least, mut differ) = (keys.get(0), false);
-    unroll::<K>(|i| differ |= words[i] != u64::MAX && (words[i] >> 32) as u32 != least);
+    let (any, mut differ) = (keys.get(0), false);
+    unroll::<K>(|i| differ |= words[i] != u64::MAX && (words[i] >> 32) as u32 != any);
     // All keys and values are read before the first is overwritten.
     if !thread::sync_threads_or(differ) {
         // Equal keys are in order.
         unroll::<K>(|i| {
             let i = i as u32 * warp::WARP;
             if i < rest {
-                keys.set(first + i, least.decode(order));
+                keys.set(first + i, any.decode(order));
             }
         });
         return;
