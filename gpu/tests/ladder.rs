@@ -18,6 +18,7 @@ use rungs_kernels::operator::Operation;
 use rungs_kernels::scan::{r5_look_back, r6_look_ahead};
 use rungs_kernels::select::{r3_three_kernels, r4_look_back as selects};
 use rungs_kernels::selections::compact;
+use rungs_kernels::sorts::msd_pairs::ONE_BLOCK_PAIRS;
 use rungs_kernels::{bitonic, bubble, ladders, odd_even, radix};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -494,8 +495,12 @@ fn scratch_memory_is_as_much_as_heads_say() {
             }
         }
     }
-    // Pairs go to and fro between two arrays, or between one and where they are if the device chooses the way.
-    for (n, bytes) in [(1, 16), (1 << 16, 16), (1 << 20, 16), ((1 << 24) + 1, 8)] {
+    // Pairs go to and fro between two arrays, or between one and where they are if the device chooses the way. What
+    // fits a block takes nothing.
+    for n in [1, ONE_BLOCK_PAIRS] {
+        assert_eq!(taken_by_pairs("msd-pairs", n, UNSIGNED).bytes, 0);
+    }
+    for (n, bytes) in [(ONE_BLOCK_PAIRS + 1, 16), (1 << 16, 16), (1 << 20, 16), ((1 << 24) + 1, 8)] {
         let (taken, pairs) = (taken_by_pairs("msd-pairs", n, UNSIGNED), n as u64 * bytes);
         assert!((pairs..=pairs + pairs / 16 + (2 << 20)).contains(&taken.bytes), "n = {n}: {taken:?}");
     }
