@@ -4,7 +4,7 @@ mod third_party;
 
 use crate::backend::Backend;
 use crate::{book, build_ptx, project, shell};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,6 +59,8 @@ struct Executable {
     name: String,
     path: PathBuf,
     is_test: bool,
+    /// As cargo names it: `bin`, `lib`, `test` or `example`.
+    kind: String,
 }
 
 /// Builds everything and packs it.
@@ -70,23 +72,18 @@ pub fn run(args: &Args) -> Result<()> {
         Backend::Rustc => None,
         Backend::RustCuda => Some(build_ptx::by_rust_cuda()?),
     };
-    let mut manifests = BTreeSet::new();
-    let mut build = |args: &[&str], packages: &[&str]| build(args, packages, ptx.as_deref(), &mut manifests);
-    let program = build(&["build", "--release", "--package", "rungs-cli", "--bin", "rungs"], &[])?;
-    let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
-    let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
-    let examples = EXAMPLES.iter().flat_map(|example| ["--example", example]).collect::<Vec<_>>();
-    let examples = build(&["build", "--release", "--package", "rungs", "--features", "cust"], &examples)?;
+    let (executables, manifests) = build(ptx.as_deref())?;
+    let is_program = |executable: &&Executable| executable.kind == "bin" && !executable.is_test;
+    let program = executables.iter().find(is_program).context("cargo built no program `rungs`")?;
     // A file of an earlier pack that no longer belongs there would be run on the GPU machine.
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("{} cannot be removed", folder.display()))?;
     }
-    let rungs = program.iter().find(|program| program.name == "rungs").context("cargo built no program `rungs`")?;
-    copy(&rungs.path, &folder.join("bin/rungs"))?;
-    for test in tests.iter().filter(|test| test.is_test) {
+    copy(&program.path, &folder.join("bin/rungs"))?;
+    for test in executables.iter().filter(|executable| executable.is_test) {
         copy(&test.path, &folder.join("bin/tests").join(&test.name))?;
     }
-    for example in &examples {
+    for example in executables.iter().filter(|executable| executable.kind == "example") {
         copy(&example.path, &folder.join("bin/examples").join(&example.name))?;
     }
     // For the reports of `rungs bench`.
@@ -113,25 +110,21 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The programs that a cargo command builds, with the PTX in this folder if there is one. `more`: further arguments, of
-/// packages or targets. `manifests` gets those of all packages that were compiled.
-fn build(
-    args: &[&str],
-    more: &[&str],
-    ptx: Option<&Path>,
-    manifests: &mut BTreeSet<PathBuf>,
-) -> Result<Vec<Executable>> {
-    let mut command = shell::cargo(args);
-    command.args(more).arg("--message-format=json-render-diagnostics");
+/// Builds the program, the tests and the examples, with the PTX in this folder if there is one, and says which packages
+/// were compiled, by their manifests. One command, for the features that packages ask for are those of all that are
+/// built together: by a second one most of them would be compiled twice.
+fn build(ptx: Option<&Path>) -> Result<(Vec<Executable>, BTreeSet<PathBuf>)> {
+    let mut command = shell::cargo(&["build", "--release", "--lib", "--bins", "--tests", "--features", "rungs/cust"]);
+    command.args(TESTED.iter().flat_map(|package| ["--package", package]));
+    command.args(EXAMPLES.iter().flat_map(|example| ["--example", example]));
+    command.arg("--message-format=json-render-diagnostics");
     if let Some(folder) = ptx {
         command.env(rungs_ptx::ptx_dir_variable("rungs"), folder);
     }
     let messages = shell::capture(command)?;
     let parsed: Vec<Message> = messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    manifests.extend(parsed.iter().filter_map(|message| message.manifest_path.clone()));
-    let executables: Vec<_> = parsed.into_iter().filter_map(executable).collect();
-    ensure!(!executables.is_empty(), "`cargo {}` built no program", args.join(" "));
-    Ok(executables)
+    let manifests = parsed.iter().filter_map(|message| message.manifest_path.clone()).collect();
+    Ok((parsed.into_iter().filter_map(executable).collect(), manifests))
 }
 
 /// The program of one message, if it names one.
@@ -146,7 +139,7 @@ fn executable(message: Message) -> Option<Executable> {
         "lib" => format!("{}-library", target.name),
         _ => target.name,
     };
-    Some(Executable { name, path, is_test })
+    Some(Executable { name, path, is_test, kind: kind.into() })
 }
 
 /// A folder with all that is in it.
