@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<()> {
         Backend::RustCuda => Some(build_ptx::by_rust_cuda()?),
     };
     let (executables, manifests) = build(ptx.as_deref())?;
-    let is_program = |executable: &&Executable| executable.kind == "bin" && !executable.is_test;
+    let is_program = |found: &&Executable| (&*found.kind, &*found.name, found.is_test) == ("bin", "rungs", false);
     let program = executables.iter().find(is_program).context("cargo built no program `rungs`")?;
     // A file of an earlier pack that no longer belongs there would be run on the GPU machine.
     if folder.exists() {
