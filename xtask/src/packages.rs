@@ -68,7 +68,7 @@ fn for_gpu(unpacked: &Path, members: &[String]) -> Result<()> {
 }
 
 /// The manifest of a workspace of these folders, in which each finds the others instead of published ones.
-/// `manifests`: theirs; `root`: the project's, whose profile makes cargo take what it has compiled with that.
+/// `manifests`: theirs; `root`: the project's, whose profiles make cargo take what it has compiled with them.
 fn workspace(members: &[String], manifests: &str, root: &str) -> String {
     let list = members.iter().map(|member| format!("{member:?}")).collect::<Vec<_>>().join(", ");
     let mut text = format!("[workspace]\nmembers = [{list}]\nresolver = \"3\"\n\n[patch.crates-io]\n");
@@ -76,8 +76,15 @@ fn workspace(members: &[String], manifests: &str, root: &str) -> String {
     for member in members.iter().filter(|member| manifests.contains(&format!("dependencies.{}]", name(member)))) {
         text += &format!("{} = {{ path = {member:?} }}\n", name(member));
     }
-    let profile = root.split("\n[").find(|table| table.starts_with("profile.dev]"));
-    text + &profile.map(|table| format!("\n[{table}\n")).unwrap_or_default()
+    // Cargo warns of the profile of a package that is not there, too.
+    let is_here = |line: &&str| match line.split_once(" = {") {
+        Some((package, _)) => package == "\"*\"" || members.iter().any(|member| name(member) == package),
+        None => !line.starts_with('#'),
+    };
+    for table in root.split("\n[").filter(|table| table.starts_with("profile.dev")) {
+        text += &format!("\n[{}\n", table.lines().filter(is_here).collect::<Vec<_>>().join("\n"));
+    }
+    text
 }
 
 /// `simt-macros` of `simt-macros-0.1.0`.
@@ -106,10 +113,13 @@ mod tests {
     fn packages_find_each_other_and_have_the_project_s_profile() {
         let members = ["simt-0.1.0", "simt-macros-0.1.0"].map(String::from);
         let manifests = "[dependencies.simt-macros]\nversion = \"0.1.0\"\n[dependencies.half]\n";
-        let root = "[workspace]\n\n# Text.\n[profile.dev]\nopt-level = 2\n\n[profile.release]\ndebug = 1\n";
+        let root = "[workspace]\n\n# Text.\n[profile.dev]\nopt-level = 2\n\n[profile.dev.package]\n# Text.\n\
+                    \"*\" = { debug = 0 }\nsimt = { opt-level = 0 }\nxtask = { opt-level = 0 }\n\n\
+                    [profile.release]\ndebug = 1\n";
         let want = "[workspace]\nmembers = [\"simt-0.1.0\", \"simt-macros-0.1.0\"]\nresolver = \"3\"\n\n\
                     [patch.crates-io]\nsimt-macros = { path = \"simt-macros-0.1.0\" }\n\n\
-                    [profile.dev]\nopt-level = 2\n\n";
+                    [profile.dev]\nopt-level = 2\n\n\
+                    [profile.dev.package]\n\"*\" = { debug = 0 }\nsimt = { opt-level = 0 }\n";
         assert_eq!(workspace(&members, manifests, root), want);
     }
 
