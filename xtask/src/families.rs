@@ -26,6 +26,18 @@ const SHARED: &[&str] = &[
     "tests/tests/rungs",
 ];
 
+/// Packages whose tests read pages, or the files of all packages.
+const READERS: &[&str] = &["rungs", "rungs-litmus", "rungs-suites", "rungs-tests", "xtask"];
+
+/// A package whose tests read or compile files of another one that they do not depend on, and that one.
+const TESTS_READ: &[(&str, &str)] = &[
+    ("cuda-driver", "rungs-tests"),
+    ("rungs-learn", "rungs-beat-kernels"),
+    ("rungs-learn", "simt"),
+    ("rungs-learn", "simt-macros"),
+    ("rungs-learn-gpu", "rungs-tests"),
+];
+
 /// A package of the workspace.
 pub struct Member {
     /// Its name.
@@ -34,6 +46,8 @@ pub struct Member {
     folder: String,
     /// The names of all that it depends on, except for tests.
     dependencies: Vec<String>,
+    /// The names of what its tests depend on besides.
+    of_tests: Vec<String>,
 }
 
 impl Member {
@@ -85,8 +99,10 @@ fn parse(json: &str) -> Result<Vec<Member>> {
     let member = |package: Package| {
         let folder = package.manifest_path.parent().unwrap_or(Path::new(""));
         let folder = folder.strip_prefix(&workspace_root).unwrap_or(folder).to_string_lossy().replace('\\', "/");
-        let needed = package.dependencies.into_iter().filter(|dependency| dependency.kind.as_deref() != Some("dev"));
-        Member { name: package.name, folder, dependencies: needed.map(|dependency| dependency.name).collect() }
+        let (of_tests, dependencies): (Vec<_>, Vec<_>) =
+            package.dependencies.into_iter().partition(|dependency| dependency.kind.as_deref() == Some("dev"));
+        let names = |of: Vec<Dependency>| of.into_iter().map(|dependency| dependency.name).collect();
+        Member { name: package.name, folder, dependencies: names(dependencies), of_tests: names(of_tests) }
     };
     Ok(packages.into_iter().map(member).collect())
 }
@@ -105,13 +121,43 @@ pub fn changed() -> Option<Vec<String>> {
     Some(differing.lines().chain(new.lines()).map(str::to_string).collect())
 }
 
+/// The package that has this file.
+fn holder<'a>(path: &str, members: &'a [Member]) -> Option<&'a Member> {
+    let holds = |member: &&Member| path.strip_prefix(&member.folder).is_some_and(|rest| rest.starts_with('/'));
+    members.iter().filter(holds).max_by_key(|member| member.folder.len())
+}
+
+/// The packages whose tests a change of these files may affect: those that have the files, those that depend on them,
+/// and those that read pages and the files of other packages. None if that may be any: for a file in no package that is
+/// no page.
+pub fn tested(paths: &[String], members: &[Member]) -> Option<BTreeSet<String>> {
+    let mut changed = BTreeSet::new();
+    for path in paths {
+        match holder(path, members) {
+            Some(member) => changed.insert(&*member.name),
+            None if path.ends_with(".md") => continue,
+            None => return None,
+        };
+    }
+    let read: Vec<_> =
+        TESTS_READ.iter().filter(|(_, read)| changed.contains(read)).map(|(reader, _)| *reader).collect();
+    let mut found = 0;
+    while found < changed.len() {
+        found = changed.len();
+        let needs = |member: &&Member| member.dependencies.iter().any(|name| changed.contains(&**name));
+        let more: Vec<_> = members.iter().filter(needs).map(|member| &*member.name).collect();
+        changed.extend(more);
+    }
+    let by_tests = members.iter().filter(|member| member.of_tests.iter().any(|name| changed.contains(&**name)));
+    let more: Vec<_> = by_tests.map(|member| &*member.name).chain(read).chain(READERS.iter().copied()).collect();
+    Some(changed.into_iter().chain(more).map(str::to_string).collect())
+}
+
 /// Those of `families` whose kernels, helpers or trials a change of these files may affect.
 pub fn touched(paths: &[String], members: &[Member], families: &BTreeSet<String>) -> BTreeSet<String> {
     let mut touched = BTreeSet::new();
     for path in paths.iter().filter(|path| [".rs", ".toml", ".lock"].iter().any(|end| path.ends_with(end))) {
-        let holds = |member: &&Member| path.strip_prefix(&member.folder).is_some_and(|rest| rest.starts_with('/'));
-        let package = members.iter().filter(holds).max_by_key(|member| member.folder.len());
-        let family = match package.filter(|member| member.family().is_some()) {
+        let family = match holder(path, members).filter(|member| member.family().is_some()) {
             Some(member) => member.family().filter(|name| families.contains(name)),
             None if SHARED.iter().any(|shared| path.starts_with(shared)) => {
                 path.split(['/', '.']).map(|part| part.replace('_', "-")).find(|part| families.contains(part))
@@ -143,7 +189,8 @@ mod tests {
 
     fn member(folder: &str, dependencies: &[&str]) -> Member {
         let name = format!("rungs-{}", folder.rsplit('/').next().unwrap().replace('_', "-"));
-        Member { name, folder: folder.into(), dependencies: dependencies.iter().map(|d| d.to_string()).collect() }
+        let dependencies = dependencies.iter().map(|d| d.to_string()).collect();
+        Member { name, folder: folder.into(), dependencies, of_tests: vec![] }
     }
 
     /// The families that a change of these files touches, in a workspace where merge uses what scan has.
@@ -203,7 +250,84 @@ mod tests {
             {"name":"rungs-kernels","manifest_path":"/r/gpu/Cargo.toml","dependencies":[]}]}"#;
         let members = parse(json).unwrap();
         assert_eq!((&*members[0].folder, &members[0].dependencies[..]), ("gpu/odd_even", &["simt".to_string()][..]));
+        assert_eq!(members[0].of_tests, ["rungs"]);
         assert_eq!(members.iter().map(Member::family).collect::<Vec<_>>(), [Some("odd-even".into()), None]);
+    }
+
+    #[test]
+    fn tests_are_those_of_what_depends_on_a_change() {
+        let mut members = [
+            member("gpu", &["rungs-merge", "rungs-scan"]),
+            member("gpu/merge", &["simt"]),
+            member("gpu/scan", &["simt"]),
+            member("host/top", &[]),
+            member("simt", &[]),
+        ];
+        members[3].of_tests = vec!["rungs-gpu".into()];
+        let of = |paths: &[&str]| {
+            let paths: Vec<_> = paths.iter().map(|path| path.to_string()).collect();
+            let tested = tested(&paths, &members)?;
+            Some(tested.into_iter().filter(|name| !READERS.contains(&&**name)).collect::<Vec<_>>())
+        };
+        let some = |names: &[&str]| Some(names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        assert_eq!(of(&["gpu/scan/src/lib.rs"]), some(&["rungs-gpu", "rungs-scan", "rungs-top"]));
+        assert_eq!(of(&["host/top/README.md"]), some(&["rungs-top"]));
+        assert_eq!(of(&["README.md"]), some(&[]));
+        assert_eq!(of(&["README.md", "Cargo.lock"]), None);
+        assert_eq!(of(&["exercises/src/lib.rs"]), None);
+    }
+
+    /// In this workspace: what a rung of one family does not need to be tested for is most of the library.
+    #[test]
+    fn tests_of_other_families_are_left_out() {
+        let tested = tested(&["gpu/reduce/src/lib.rs".into()], &members().unwrap()).unwrap();
+        for (name, expected) in [("rungs-reduce", true), ("rungs-kernels", true), ("rungs-cli", true)]
+            .into_iter()
+            .chain(["rungs-sorts", "rungs-products", "rungs-merge", "simt", "rungs-learn"].map(|name| (name, false)))
+        {
+            assert_eq!(tested.contains(name), expected, "{name}");
+        }
+    }
+
+    /// A package whose tests read a page would not be tested after a change of the page.
+    #[test]
+    fn all_that_read_pages_are_known() {
+        fn of(folder: &Path, found: &mut Vec<PathBuf>) {
+            for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+                match path.is_dir() {
+                    true => of(&path, found),
+                    false => found.push(path),
+                }
+            }
+        }
+        let (members, mut readers) = (members().unwrap(), BTreeSet::new());
+        for member in &members {
+            let mut files = vec![];
+            for part in ["src", "tests"] {
+                of(&crate::project::root().join(&member.folder).join(part), &mut files);
+            }
+            let reads = |path: &PathBuf| {
+                let text = fs::read_to_string(path).unwrap_or_default();
+                let names = |line: &str| line.contains("CARGO_MANIFEST_DIR") || line.contains("include_str!");
+                text.lines().any(|line| names(line) && line.contains("/docs"))
+            };
+            if files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs")).any(reads) {
+                readers.insert(&*member.name);
+            }
+        }
+        // This one, by paths from the root.
+        readers.insert("xtask");
+        assert_eq!(readers.into_iter().collect::<Vec<_>>(), READERS);
+    }
+
+    /// A name that is no package's would be one that is never tested.
+    #[test]
+    fn all_that_read_others_are_packages() {
+        let members = members().unwrap();
+        let named = TESTS_READ.iter().flat_map(|(reader, read)| [reader, read]).chain(READERS);
+        for name in named {
+            assert!(members.iter().any(|member| member.name == *name), "{name}");
+        }
     }
 
     /// In this workspace a line of a family compiles that family and its PTX again, and of the other packages with

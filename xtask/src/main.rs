@@ -56,6 +56,9 @@ enum Task {
     Book(book::Args),
     /// Run what a change needs: format, lints, PTX, tests; all that CI proves; or the tests of the named rungs
     Test(test::Args),
+    /// Run a program of tests if it is of one of these packages: what cargo runs in a short run
+    #[command(hide = true)]
+    RunTest(test::Program),
     /// Run the tests of the named rungs again and again, whenever a kernel changes
     Watch(watch::Args),
     /// Run the fuzz targets of the readers of foreign bytes for some seconds
@@ -91,6 +94,7 @@ fn run(task: Task) -> Result<()> {
         Task::Exercises(args) => exercises::run(&args),
         Task::Book(args) => book::run(&args),
         Task::Test(args) => test::run(&args),
+        Task::RunTest(program) => program.run(),
         Task::Watch(args) => watch::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Miri(args) => miri::run(&args),

@@ -5,6 +5,7 @@ use crate::{book, browser, build_ptx, check_ptx, deny, exercises, families, fuzz
 use crate::{program, project, setup, shell, systems, table, test_rung};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, Stdio};
@@ -373,10 +374,54 @@ fn without(families: &BTreeSet<String>) -> Vec<String> {
     families.iter().flat_map(of).flat_map(|trials| ["--skip".to_string(), trials]).collect()
 }
 
-/// All tests, with a browser for those that need one. In a short run the trials of rungs are left to the step before.
+/// A program of tests, as cargo would run it. Which packages a cargo command names decides on the features of what they
+/// depend on, so a command for some packages alone would compile much of the workspace again.
+#[derive(clap::Args)]
+pub struct Program {
+    /// The packages
+    #[arg(value_delimiter = ',')]
+    packages: Vec<String>,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<OsString>,
+}
+
+impl Program {
+    /// Runs it, or says that it is skipped. Cargo tells which package it is of.
+    pub fn run(&self) -> Result<()> {
+        match env::var("CARGO_PKG_NAME") {
+            Ok(package) if !self.packages.contains(&package) => {
+                println!("skipped: {package} does not depend on what differs from main");
+                Ok(())
+            }
+            _ => {
+                let (program, arguments) = self.command.split_first().context("there is no program")?;
+                let status = Command::new(program).args(arguments).status();
+                let status = status.with_context(|| format!("{} did not start", program.display()))?;
+                // As cargo would see it without this program between.
+                std::process::exit(status.code().unwrap_or(1));
+            }
+        }
+    }
+
+    /// The option by which cargo has test programs of these packages alone run by this program.
+    fn option(packages: &BTreeSet<String>) -> Result<String> {
+        let this = env::current_exe().context("this program has no path")?;
+        let packages = packages.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+        Ok(format!("target.'cfg(all())'.runner=[{this:?}, \"run-test\", {packages:?}]"))
+    }
+}
+
+/// All tests, with a browser for those that need one. In a short run those of packages that depend on a change, and the
+/// trials of rungs are left to the step before.
 fn run_tests(all: bool) -> Result<()> {
     let mut tests = all_tests();
     if !all {
+        if let Some(packages) = families::changed()
+            .map_or(Ok(None), |paths| families::members().map(|members| families::tested(&paths, &members)))?
+        {
+            tests.args(["--config", &Program::option(&packages)?]);
+        }
         tests.arg("--").args(without(&test_rung::families(&test_rung::trials(runner(&["--list"]))?)));
     }
     // Only a run of all installs one.
