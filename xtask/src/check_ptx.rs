@@ -5,7 +5,9 @@ use crate::registry::{self, Kernels};
 use crate::{project, table};
 use anyhow::{Context, Result, ensure};
 use rungs_ptx::{Arch, backends, ptx};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::{fs, thread};
@@ -39,29 +41,38 @@ pub fn run(args: &Args) -> Result<()> {
     let ptxas = Ptxas::find()?;
     println!("ptxas of CUDA {}", ptxas.release);
     let (mut rows, mut wrong) = (vec![], vec![]);
+    let texts: Vec<_> = files.iter().map(|file| ptx::Apart::of(&file.text)).collect();
+    let place =
+        |file: &File| args.dir.is_none().then(|| project::target().join("ptxas").join(file.name.clone() + ".json"));
+    let before =
+        |file, text| place(file).map_or_else(Before::default, |place| Before::read(&place, &ptxas.release, text));
+    let before: Vec<_> = files.iter().zip(&texts).map(|(file, text)| before(file, text)).collect();
     // On its one thread, ptxas takes more than a minute per file.
     let assembled: Vec<_> = thread::scope(|scope| {
-        let start = |file: &'_ File| {
-            let (path, arch) = (file.path.clone(), file.arch.to_string());
+        let start = |i: usize| {
+            let (file, text, before, ptxas) = (&files[i], &texts[i], &before[i], &ptxas);
             // Machine code for `sm_90` is for `sm_90a`, too.
-            let apart = older(&files, file).map(|older| {
-                let text = ptx::Apart::of(&file.text).without_those_of(&ptx::Apart::of(&older.text));
-                (project::target().join(format!("{}-alone.ptx", file.name)), text)
-            });
-            let ptxas = &ptxas;
+            let older = older(&files, file).map(|i| &texts[i]);
             scope.spawn(move || {
-                let Some((path, text)) = apart else { return ptxas.check(&path, &arch) };
-                fs::write(&path, text).with_context(|| project::short(&path))?;
-                let usages = ptxas.check(&path, &arch)?;
-                fs::remove_file(&path).ok();
-                Ok(usages)
+                let is_new = |name: &str, text: &str| {
+                    before.usage(name, text).is_none() && !older.is_some_and(|older| older.has(name, text))
+                };
+                let known = text.kernels().filter_map(|(name, text)| before.usage(name, text));
+                let mut usages: Vec<_> = known.cloned().collect();
+                if text.kernels().any(|(name, text)| is_new(name, text)) {
+                    let path = project::target().join(format!("{}-new.ptx", file.name));
+                    fs::write(&path, text.only(is_new)).with_context(|| project::short(&path))?;
+                    usages.extend(ptxas.check(&path, &file.arch.to_string())?);
+                    fs::remove_file(&path).ok();
+                }
+                anyhow::Ok(usages)
             })
         };
-        let all: Vec<_> = files.iter().map(start).collect();
+        let all: Vec<_> = (0..files.len()).map(start).collect();
         all.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     let mut reported: BTreeMap<&str, Vec<Usage>> = BTreeMap::new();
-    for (file, assembled) in files.iter().zip(assembled) {
+    for (i, (file, assembled)) in files.iter().zip(assembled).enumerate() {
         let short = project::short(&file.path);
         // ptxas says how much memory it is.
         let is_known =
@@ -72,9 +83,12 @@ pub fn run(args: &Args) -> Result<()> {
         match assembled {
             Ok(mut usages) => {
                 let own: BTreeSet<_> = usages.iter().map(|usage| usage.kernel.clone()).collect();
-                let of_older = older(&files, file).and_then(|older| reported.get(&*older.name));
+                let of_older = older(&files, file).and_then(|older| reported.get(&*files[older].name));
                 usages.extend(of_older.into_iter().flatten().filter(|usage| !own.contains(&usage.kernel)).cloned());
                 reported.insert(&file.name, usages.clone());
+                if let Some(place) = place(file) {
+                    Before::of(&ptxas.release, &texts[i], &usages).write(&place)?;
+                }
                 let allowed = ptx::max_spills(&file.text)?;
                 for usage in &usages {
                     let declared = allowed.get(&*usage.kernel).copied().unwrap_or(0);
@@ -101,9 +115,51 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// The file for `sm_90` before one for `sm_90a`: the kernels that both have alike are assembled once.
-fn older<'a>(files: &'a [File], file: &File) -> Option<&'a File> {
+fn older(files: &[File], file: &File) -> Option<usize> {
     let name = file.name.strip_prefix("sm_90a").map(|rest| format!("sm_90{rest}"))?;
-    files.iter().find(|other| other.name == name)
+    files.iter().position(|other| other.name == name)
+}
+
+/// What ptxas said of the kernels of a file in the last run. Those whose text is still the same are not assembled again.
+#[derive(Default, Serialize, Deserialize)]
+struct Before {
+    /// The release of ptxas, and the hash of what is in no kernel.
+    of: (String, u64),
+    /// By name: the hash of the kernel's text, and what it takes.
+    kernels: BTreeMap<String, (u64, Usage)>,
+}
+
+impl Before {
+    fn of(release: &str, text: &ptx::Apart, usages: &[Usage]) -> Self {
+        let hashes: BTreeMap<_, _> = text.kernels().map(|(name, text)| (name, hash(text))).collect();
+        let known = |usage: &Usage| Some((usage.kernel.clone(), (*hashes.get(&*usage.kernel)?, usage.clone())));
+        Self { of: Self::beside(release, text), kernels: usages.iter().filter_map(known).collect() }
+    }
+
+    fn beside(release: &str, text: &ptx::Apart) -> (String, u64) {
+        (release.into(), hash(&text.only(|_, _| false)))
+    }
+
+    /// What was written here, if it is of this release and of a text that has the same beside its kernels.
+    fn read(place: &Path, release: &str, text: &ptx::Apart) -> Self {
+        let read: Option<Self> = fs::read(place).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        read.filter(|read| read.of == Self::beside(release, text)).unwrap_or_default()
+    }
+
+    fn write(&self, place: &Path) -> Result<()> {
+        fs::create_dir_all(place.parent().expect("it is in a folder")).with_context(|| project::short(place))?;
+        fs::write(place, serde_json::to_vec(self)?).with_context(|| project::short(place))
+    }
+
+    fn usage(&self, kernel: &str, text: &str) -> Option<&Usage> {
+        self.kernels.get(kernel).filter(|(known, _)| *known == hash(text)).map(|(_, usage)| usage)
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The differences between files of the same name. A file that only one folder has is compared with nothing, which is
@@ -239,6 +295,28 @@ mod tests {
             assert!(error(dir, compare).starts_with(&none(compare)), "{}", error(dir, compare));
             assert!(error(compare, dir).starts_with(&none(compare)), "{}", error(compare, dir));
         }
+    }
+
+    #[test]
+    fn only_what_is_the_same_is_known_from_before() {
+        let text = |x: &str, head: &str| format!("{head}\n.entry step()\n{{\n{x};\n}}\n.entry other()\n{{\nret;\n}}\n");
+        let usages = ["step", "other", "gone"].map(|kernel| Usage { kernel: kernel.into(), ..Usage::default() });
+        let (old, folder) = (ptx::Apart::of(&text("ret", "// a")), tempfile::tempdir().unwrap());
+        let place = folder.path().join("ptxas/sm_80.json");
+        Before::of("13.0", &old, &usages).write(&place).unwrap();
+        let known = |release: &str, text: &str| {
+            let new = ptx::Apart::of(text);
+            let before = Before::read(&place, release, &new);
+            let mut known: Vec<_> = new.kernels().filter_map(|(name, text)| before.usage(name, text)).collect();
+            known.sort_by(|a, b| a.kernel.cmp(&b.kernel));
+            known.into_iter().map(|usage| usage.kernel.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(known("13.0", &text("ret", "// a")), ["other", "step"]);
+        assert_eq!(known("13.0", &text("exit", "// a")), ["other"]);
+        assert_eq!(known("13.0", &text("ret", "// b")), [""; 0]);
+        assert_eq!(known("13.1", &text("ret", "// a")), [""; 0]);
+        fs::write(&place, "no JSON").unwrap();
+        assert_eq!(known("13.0", &text("ret", "// a")), [""; 0]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::{project, shell};
 use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -18,7 +19,7 @@ pub struct Ptxas {
 }
 
 /// The resources of one kernel on the GPU.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The kernel's symbol.
     pub kernel: String,

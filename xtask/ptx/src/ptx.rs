@@ -247,13 +247,18 @@ impl Apart {
         self.kernels.contains_key(kernel).then(|| self.only(|name, _| name == kernel))
     }
 
-    /// The text without the kernels that the other one has alike.
-    pub fn without_those_of(&self, other: &Self) -> String {
-        self.only(|name, text| other.kernels.get(name).is_none_or(|range| other.text[range.clone()] != *text))
+    /// Whether it has a kernel of this name and text.
+    pub fn has(&self, kernel: &str, text: &str) -> bool {
+        self.kernels.get(kernel).is_some_and(|range| self.text[range.clone()] == *text)
+    }
+
+    /// The name of each kernel, and its text.
+    pub fn kernels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.kernels.iter().map(|(name, range)| (&**name, &self.text[range.clone()]))
     }
 
     /// The text with only those kernels whose name and text are `kept`.
-    fn only(&self, kept: impl Fn(&str, &str) -> bool) -> String {
+    pub fn only(&self, kept: impl Fn(&str, &str) -> bool) -> String {
         let left_out = self.kernels.iter().filter(|(name, range)| !kept(name, &self.text[(*range).clone()]));
         let mut left_out: Vec<_> = left_out.map(|(_, range)| range).collect();
         left_out.sort_by_key(|range| range.start);

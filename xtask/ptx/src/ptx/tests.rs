@@ -64,9 +64,11 @@ fn a_kernel_alone_has_what_all_kernels_share() {
     let (begin, end) = (both.find(".visible .entry first").unwrap(), both.find("\n\t// .globl\tsecond").unwrap());
     assert_eq!(apart.alone("second").unwrap(), both[..begin].to_owned() + &both[end..]);
     let changed = both.replacen("ret;", "exit;", 1);
-    assert_eq!(Apart::of(&changed).without_those_of(&apart), Apart::of(&changed).alone("first").unwrap());
-    assert!(entries(&apart.without_those_of(&apart)).is_empty());
-    assert_eq!(apart.without_those_of(&Apart::default()), both);
+    let without = |of: &Apart, other: &Apart| of.only(|name, text| !other.has(name, text));
+    assert_eq!(without(&Apart::of(&changed), &apart), Apart::of(&changed).alone("first").unwrap());
+    assert!(entries(&without(&apart, &apart)).is_empty());
+    assert_eq!(without(&apart, &Apart::default()), both);
+    assert_eq!(apart.kernels().filter(|(name, text)| both.contains(text) && text.contains(name)).count(), 2);
     assert_eq!(apart.alone("third"), None);
     assert_eq!(apart.alone("fir"), None);
 }
