@@ -378,9 +378,8 @@ fn without(families: &BTreeSet<String>) -> Vec<String> {
 /// depend on, so a command for some packages alone would compile much of the workspace again.
 #[derive(clap::Args)]
 pub struct Program {
-    /// The packages
-    #[arg(value_delimiter = ',')]
-    packages: Vec<String>,
+    /// The packages' names, with commas between
+    packages: String,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     command: Vec<OsString>,
@@ -390,7 +389,7 @@ impl Program {
     /// Runs it, or says that it is skipped. Cargo tells which package it is of.
     pub fn run(&self) -> Result<()> {
         match env::var("CARGO_PKG_NAME") {
-            Ok(package) if !self.packages.contains(&package) => {
+            Ok(package) if !self.packages.split(',').any(|name| name == package) => {
                 println!("skipped: {package} does not depend on what differs from main");
                 Ok(())
             }
@@ -548,6 +547,26 @@ mod tests {
     fn trials_on_a_gpu_are_left_out_by_no_run() {
         let families = ["odd-even".to_string()].into();
         assert_eq!(without(&families), ["--skip", "simulator::odd-even::", "--skip", "checked::odd-even::"]);
+    }
+
+    #[test]
+    fn a_program_of_tests_is_told_from_the_packages_and_keeps_its_arguments() {
+        #[derive(clap::Parser)]
+        struct Cli {
+            #[command(flatten)]
+            program: Program,
+        }
+        let packages = ["rungs-reduce", "xtask"].map(String::from).into();
+        let option = Program::option(&packages).unwrap();
+        let runner = option.strip_prefix("target.'cfg(all())'.runner=").unwrap();
+        let runner: Vec<String> = serde_json::from_str(runner).unwrap();
+        assert_eq!(runner[1..], ["run-test", "rungs-reduce,xtask"]);
+        let call = [&*runner[0], &*runner[2], "deps/sort-1", "--skip", "a::b"];
+        let Cli { program } = clap::Parser::parse_from(call);
+        assert_eq!(
+            (&*program.packages, program.command.join(" ".as_ref())),
+            (&*runner[2], "deps/sort-1 --skip a::b".into())
+        );
     }
 
     /// Commands that differ in this would compile the library again for each other.
