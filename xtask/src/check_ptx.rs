@@ -120,7 +120,7 @@ fn older(files: &[File], file: &File) -> Option<usize> {
     files.iter().position(|other| other.name == name)
 }
 
-/// What ptxas said of the kernels of a file in the last run. Those whose text is still the same are not assembled again.
+/// What ptxas said of the kernels of a file in the last run. Those with the same text are not assembled again.
 #[derive(Default, Serialize, Deserialize)]
 struct Before {
     /// The release of ptxas, and the hash of what is in no kernel.

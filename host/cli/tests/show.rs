@@ -1,5 +1,6 @@
 //! The commands that show things: `trace`, `profile`, `sweep` and the reports of S0 and S1, on the simulator.
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rungs::engine::Engine;
 use rungs_cli::algorithms::{Extra, FAMILIES, Family, Kind, Parameters, Rung, family};
 use rungs_cli::trace::{Step, Trace, trace};
@@ -146,7 +147,7 @@ fn numbers(n: u32) -> Vec<u32> {
 fn every_rung_ends_with_its_output_and_its_pairs_explain_each_step() {
     let rungs = drawable();
     assert!(rungs.len() >= 10, "{} rungs", rungs.len());
-    for (family, rung) in rungs {
+    rungs.into_par_iter().for_each(|(family, rung)| {
         for n in [0, 1, 2, 3, 7, 16, 33, 100] {
             let input = numbers(n);
             let columns = family.extras.contains(&Extra::Columns).then_some(8);
@@ -184,7 +185,7 @@ fn every_rung_ends_with_its_output_and_its_pairs_explain_each_step() {
                 before = now;
             }
         }
-    }
+    });
 }
 
 #[test]
