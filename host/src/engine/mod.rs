@@ -24,7 +24,6 @@ use std::fmt;
 use std::num::NonZero;
 use std::rc::Rc;
 use std::str::FromStr;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The PTX that this program was built with, by architecture.
@@ -246,14 +245,11 @@ impl Engine {
     }
 
     fn simulated(note: Option<String>) -> DeviceInfo {
-        // The answer is in files of the system.
-        static CORES: OnceLock<u32> = OnceLock::new();
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         DeviceInfo {
             kind: "simulator",
             name: "simulator".into(),
             compute_capability: None,
-            multiprocessors: *CORES.get_or_init(cores),
+            multiprocessors: simt::sim::cores(),
             shared_per_block: simt::sim::MAX_SHARED,
             driver: None,
             ptx: None,

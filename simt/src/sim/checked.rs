@@ -4,6 +4,7 @@
 use super::block::{Block, in_kernel};
 use super::check::{self, BlockState, Check, Checked, Report, Session};
 use super::cluster;
+use super::cores::cores;
 use super::error::LaunchError;
 use super::limit;
 use super::limits::MAX_SHARED;
@@ -174,10 +175,9 @@ pub(super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<(), LaunchEr
     session().begin_launch(kernel, [grid, block], views, overlapping).map_err(refuse)?;
 
     // As many as the device that sequences see by default could hold.
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let shared = u64::from(MAX_SHARED) / u64::from(shared_bytes + 1024);
     let cluster = u64::from(call.cluster().max(1));
-    let capacity = (cores * (THREADS / u64::from(stride)).min(BLOCKS).min(shared)).max(cluster) as usize;
+    let capacity = (u64::from(cores()) * (THREADS / u64::from(stride)).min(BLOCKS).min(shared)).max(cluster) as usize;
 
     let stack = |n| take_stacks(n).map_err(|e| refuse(format!("the host has no room for {n} simulated threads: {e}")));
     let _leash = Leash::new().map_err(|e| refuse(format!("the host has no room for a thread: {e}")))?;

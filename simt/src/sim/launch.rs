@@ -4,6 +4,7 @@ use super::block::{Block, in_kernel};
 use super::check;
 use super::checked;
 use super::cluster;
+use super::cores::cores;
 use super::error::LaunchError;
 use super::limit;
 use super::limits::*;
@@ -77,8 +78,7 @@ fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), Laun
     let threads: u64 = block.iter().map(|&d| d as u64).product();
     // A cluster runs on one thread of the host.
     let clusters = blocks / u64::from(cluster);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = if options.workers > 0 { options.workers } else { cores };
+    let workers = if options.workers > 0 { options.workers } else { cores() as usize };
     // An observer belongs to this thread.
     let alone = observe::active() || blocks.saturating_mul(threads) <= SMALL;
     let workers = match (together, alone) {

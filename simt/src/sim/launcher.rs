@@ -1,6 +1,7 @@
 //! The simulator as a machine that sequences of launches run on.
 
 use super::check;
+use super::cores::cores;
 use super::launch::{Options, enqueue};
 use super::limits::MAX_SHARED;
 use crate::Geometry;
@@ -24,8 +25,8 @@ pub struct Gpu {
 
 impl Default for Gpu {
     fn default() -> Self {
-        let multiprocessors = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let device = Device { multiprocessors, shared_per_block: MAX_SHARED, compute_capability: COMPUTE_CAPABILITY };
+        let device =
+            Device { multiprocessors: cores(), shared_per_block: MAX_SHARED, compute_capability: COMPUTE_CAPABILITY };
         Self { options: Options::default(), device }
     }
 }

@@ -29,6 +29,7 @@ mod check;
 mod checked;
 mod cluster;
 mod collective;
+mod cores;
 mod decoded;
 mod error;
 mod finding;
@@ -61,6 +62,7 @@ mod words;
 
 pub use check::{Check, Checked, NOT_MODELLED, Report, expect_written, host_cleared, host_wrote};
 pub use checked::{Shortest, check, shortest};
+pub use cores::cores;
 pub use error::{Fault, LaunchError};
 pub use finding::{Element, Finding, Kind, Memory, Side, Site};
 pub use launch::{Options, enqueue, launch};
