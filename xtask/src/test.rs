@@ -125,7 +125,12 @@ const STEPS: &[Step] = &[
         .apart(),
     step("checks", Part::Short, "trials of the touched families, checked under 4 schedules", |_| checks()),
     // Last, so that the summary of the test runner is the last that is printed.
-    step(TESTS, Part::Always, "cargo test; with --all, every rung is tried, and checked under 32 schedules", run_tests),
+    step(
+        TESTS,
+        Part::Always,
+        "cargo test of what a change may affect; with --all everything, each rung under 32 schedules",
+        run_tests,
+    ),
 ];
 
 const TESTS: &str = "tests";
@@ -416,9 +421,11 @@ impl Program {
 fn run_tests(all: bool) -> Result<()> {
     let mut tests = all_tests();
     if !all {
-        if let Some(packages) = families::changed()
-            .map_or(Ok(None), |paths| families::members().map(|members| families::tested(&paths, &members)))?
-        {
+        let packages = match families::changed() {
+            Some(paths) => families::tested(&paths, &families::members()?),
+            None => None,
+        };
+        if let Some(packages) = packages {
             tests.args(["--config", &Program::option(&packages)?]);
         }
         tests.arg("--").args(without(&test_rung::families(&test_rung::trials(runner(&["--list"]))?)));
