@@ -347,6 +347,19 @@ mod tests {
         assert!(kernels.iter().any(|member| member.name == "rungs-reduce"));
     }
 
+    /// What the workspace's profile says of one package holds for its PTX too.
+    #[test]
+    fn kernels_are_optimised_for_gpus_whatever_the_host_s_profile() {
+        let manifest = fs::read_to_string(crate::project::root().join("Cargo.toml")).unwrap();
+        let packages = manifest.split("\n[profile.release.package]\n").nth(1).expect("the profile has packages");
+        let packages = packages.split("\n[").next().unwrap_or_default();
+        let members = members().unwrap();
+        let kernels = members.iter().filter(|member| member.has_kernels() || member.name.starts_with("simt"));
+        let settings = |name: &str| packages.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+        let found: BTreeSet<_> = kernels.filter_map(|member| settings(&member.name)).collect();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["{ codegen-units = 1 }"]);
+    }
+
     /// Whether the project's folder has this file or folder.
     fn exists(path: &str) -> bool {
         let (folder, start) = path.rsplit_once('/').unwrap_or(("", path));

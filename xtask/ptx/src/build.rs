@@ -22,7 +22,8 @@ pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 /// passes run, as clang does for GPUs, and LLVM removes the mark from functions that do not need it.
 const LLVM_ARGS: &[&str] = &["-force-attribute=convergent"];
 
-/// Settings of the release profile for a GPU; the workspace's own are for the host.
+/// Settings of the release profile for a GPU; the workspace's own are for the host, as are those for the packages of
+/// others.
 ///
 /// One module for everything, because PTX is not linked. Debug information consists of line numbers alone, for
 /// [`convergence`] and for profilers; it does not change the code, and is removed from the PTX unless
@@ -32,6 +33,7 @@ const PROFILE: &[&str] = &[
     "codegen-units=1",
     "panic=\"abort\"",
     "opt-level=3",
+    "package.\"*\".opt-level=3",
     "debug=\"line-directives-only\"",
     "debug-assertions=false",
     "overflow-checks=false",
