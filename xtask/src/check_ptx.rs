@@ -133,17 +133,17 @@ impl Before {
     fn of(release: &str, text: &ptx::Apart, usages: &[Usage]) -> Self {
         let hashes: BTreeMap<_, _> = text.kernels().map(|(name, text)| (name, hash(text))).collect();
         let known = |usage: &Usage| Some((usage.kernel.clone(), (*hashes.get(&*usage.kernel)?, usage.clone())));
-        Self { of: Self::beside(release, text), kernels: usages.iter().filter_map(known).collect() }
+        Self { of: Self::outside(release, text), kernels: usages.iter().filter_map(known).collect() }
     }
 
-    fn beside(release: &str, text: &ptx::Apart) -> (String, u64) {
+    fn outside(release: &str, text: &ptx::Apart) -> (String, u64) {
         (release.into(), hash(&text.only(|_, _| false)))
     }
 
-    /// What was written here, if it is of this release and of a text that has the same beside its kernels.
+    /// What was written here, if it is of this release and of a text that is the same outside of its kernels.
     fn read(place: &Path, release: &str, text: &ptx::Apart) -> Self {
         let read: Option<Self> = fs::read(place).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        read.filter(|read| read.of == Self::beside(release, text)).unwrap_or_default()
+        read.filter(|read| read.of == Self::outside(release, text)).unwrap_or_default()
     }
 
     fn write(&self, place: &Path) -> Result<()> {

@@ -128,8 +128,8 @@ fn holder<'a>(path: &str, members: &'a [Member]) -> Option<&'a Member> {
 }
 
 /// The packages whose tests a change of these files may affect: those that have the files, those that depend on them,
-/// and those that read pages and the files of other packages. None if that may be any: for a file in no package that is
-/// no page.
+/// and those that read pages and the files of other packages. None if that may be any, because a file is in no package;
+/// pages may be.
 pub fn tested(paths: &[String], members: &[Member]) -> Option<BTreeSet<String>> {
     let mut changed = BTreeSet::new();
     for path in paths {
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(of(&["exercises/src/lib.rs"]), None);
     }
 
-    /// In this workspace: what a rung of one family does not need to be tested for is most of the library.
+    /// In this workspace: a change of one family leaves most of the library alone.
     #[test]
     fn tests_of_other_families_are_left_out() {
         let tested = tested(&["gpu/reduce/src/lib.rs".into()], &members().unwrap()).unwrap();

@@ -76,7 +76,7 @@ fn workspace(members: &[String], manifests: &str, root: &str) -> String {
     for member in members.iter().filter(|member| manifests.contains(&format!("dependencies.{}]", name(member)))) {
         text += &format!("{} = {{ path = {member:?} }}\n", name(member));
     }
-    // Cargo warns of the profile of a package that is not there, too.
+    // Cargo also warns of the profile of a package that is not there.
     let is_here = |line: &&str| match line.split_once(" = {") {
         Some((package, _)) => package == "\"*\"" || members.iter().any(|member| name(member) == package),
         None => !line.starts_with('#'),
