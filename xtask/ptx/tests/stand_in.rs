@@ -266,7 +266,8 @@ fn cargo_is_called_with_everything_that_decides_on_the_code() {
              --manifest-path\n  ROOT/kernels/Cargo.toml\n  -Zbuild-std=core\n  --target\n  nvptx64-nvidia-cuda\n  \
              --target-dir\n  ROOT/target/device/{name}\n{options}  --config\n  profile.release.lto=\"fat\"\n  \
              --config\n  profile.release.codegen-units=1\n  --config\n  profile.release.panic=\"abort\"\n  --config\n  \
-             profile.release.opt-level=3\n  --config\n  profile.release.debug=\"line-directives-only\"\n  --config\n  \
+             profile.release.opt-level=3\n  --config\n  profile.release.package.\"*\".opt-level=3\n  --config\n  \
+             profile.release.debug=\"line-directives-only\"\n  --config\n  \
              profile.release.debug-assertions=false\n  --config\n  profile.release.overflow-checks=false\n  \
              --config\n  profile.release.incremental=false\n  --\n  -Clinker=true\n  \
              --emit=asm=ROOT/target/device/{name}/kernels-HASH.s,\
