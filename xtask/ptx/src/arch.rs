@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Compute capability 9.0, times ten.
-pub(crate) const HOPPER: u32 = 90;
+const HOPPER: u32 = 90;
 
 /// A GPU architecture as compilers name it: `sm_80`, `sm_90a`, `sm_100`.
 #[derive(Clone, Debug, PartialEq, Eq)]

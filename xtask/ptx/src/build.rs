@@ -1,15 +1,14 @@
 //! Compiles a package for a GPU by cargo.
 
-use crate::arch::HOPPER;
 use crate::{Arch, Package, Toolchain, convergence, ptx};
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::{env, fs, io, thread};
 
 /// The compiler's name of the GPU.
@@ -87,6 +86,13 @@ pub struct Ptx {
     pub warnings: String,
     /// The files that it was made of.
     pub sources: BTreeSet<PathBuf>,
+}
+
+impl Ptx {
+    /// The text, named as one for an architecture that can run it.
+    fn text_for(&self, arch: &Arch) -> Cow<'_, str> {
+        if self.arch == *arch { (&*self.text).into() } else { ptx::retarget(&self.text, arch).into() }
+    }
 }
 
 /// The reason why there is no PTX.
@@ -237,47 +243,49 @@ fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
 }
 
 /// [`build`]s several packages for several architectures; the result has one text per architecture, in which those of
-/// the packages are joined. Architectures are compiled side by side, each in a folder of its own; `sm_90` and `sm_90a`
-/// in sequence, because a package without code for `sm_90a` is compiled once for both: as `sm_90` if that is asked for
-/// or there already.
+/// the packages are joined. Architectures are compiled side by side, each in a folder of its own. A package without
+/// code for `sm_90a` is compiled once for `sm_90` and `sm_90a`: as `sm_90`, if that is asked for or there already.
 ///
 /// # Errors
 /// The first [`BuildError`], as for [`build`]; [`BuildError::Kernels`] if two packages have a kernel of the same name.
 pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, BuildError> {
-    let mut names: Vec<String> = vec![];
-    all.iter().map(Options::name).for_each(|name| {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    });
-    let hopper = Mutex::new(());
     let older = Arch::sm_90();
     let has_older = all.iter().any(|options| options.arch == older);
-    let of_package = |options: &Options| {
+    let compiled_as = |options: &Options| {
         let for_both = Options { arch: older.clone(), ..options.clone() };
         let has_it = || has_older || if_fresh(&kept(toolchain, &for_both)).is_some();
-        if !options.arch.is_sm_90a() || options.package.is_for_sm_90a() || !has_it() {
-            return build(toolchain, options);
-        }
-        let built = build(toolchain, &for_both)?;
-        Ok(Ptx { text: ptx::retarget(&built.text, &options.arch), ..built })
+        let shared = options.arch.is_sm_90a() && !options.package.is_for_sm_90a() && has_it();
+        if shared { for_both } else { options.clone() }
     };
-    let of_one = |name: &String| -> Result<Ptx, BuildError> {
-        let parts: Vec<_> = all.iter().filter(|options| options.name() == *name).collect();
-        let arch = parts[0].arch.clone();
-        let _turn = (arch.number() == HOPPER).then(|| hopper.lock());
-        let parts = parts.into_iter().map(of_package).collect::<Result<Vec<_>, _>>()?;
-        let text =
-            ptx::join(parts.iter().map(|part| &*part.text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
+    let compiled: Vec<_> = all.iter().map(compiled_as).map(|options| (kept(toolchain, &options), options)).collect();
+    let once: BTreeMap<_, _> = compiled.iter().map(|(file, options)| (file, options)).collect();
+    let in_folder = |name: &String| -> Result<Vec<_>, BuildError> {
+        let here = once.iter().filter(|(_, options)| options.name() == *name);
+        here.map(|(file, options)| Ok((*file, build(toolchain, options)?))).collect()
+    };
+    let folders: BTreeSet<_> = once.values().map(|options| options.name()).collect();
+    let built = thread::scope(|scope| {
+        let running: Vec<_> = folders.iter().map(|name| scope.spawn(|| in_folder(name))).collect();
+        running.into_iter().map(|one| one.join().expect("building does not panic")).collect::<Result<Vec<_>, _>>()
+    })?;
+    let built: BTreeMap<_, _> = built.into_iter().flatten().collect();
+
+    let mut joined: Vec<Ptx> = vec![];
+    for options in all {
+        let (name, arch) = (options.name(), options.arch.clone());
+        if joined.iter().any(|ptx| ptx.name == name) {
+            continue;
+        }
+        let of_name = compiled.iter().zip(all).filter(|(_, options)| options.name() == name);
+        let parts: Vec<_> = of_name.map(|((file, _), _)| &built[file]).collect();
+        let texts: Vec<_> = parts.iter().map(|part| part.text_for(&arch)).collect();
+        let text = ptx::join(texts.iter().map(|text| &**text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
         let warnings: BTreeSet<_> = parts.iter().map(|part| &*part.warnings).filter(|said| !said.is_empty()).collect();
         let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
-        let sources = parts.into_iter().flat_map(|part| part.sources).collect();
-        Ok(Ptx { name: name.clone(), arch, text, warnings, sources })
-    };
-    thread::scope(|scope| {
-        let running: Vec<_> = names.iter().map(|name| scope.spawn(|| of_one(name))).collect();
-        running.into_iter().map(|one| one.join().expect("building does not panic")).collect()
-    })
+        let sources = parts.iter().flat_map(|part| part.sources.clone()).collect();
+        joined.push(Ptx { name, arch, text, warnings, sources });
+    }
+    Ok(joined)
 }
 
 /// The command: everything compiled from source for one GPU, its assembly written to `assembly`.
