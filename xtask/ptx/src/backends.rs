@@ -11,7 +11,7 @@ mod rounds;
 mod uniform;
 
 use crate::Arch;
-use crate::ptx::{compiler, heads, target};
+use crate::ptx::{compiler, kernels, target};
 use crate::rust_cuda::{self, Llvm};
 use known::{List, Why};
 use std::collections::BTreeMap;
@@ -89,14 +89,7 @@ pub type Counts = BTreeMap<&'static str, u32>;
 
 /// The counts of each kernel in the PTX; kinds that a kernel lacks are left out.
 pub fn counts(text: &str) -> BTreeMap<String, Counts> {
-    bodies(text).into_iter().map(|(name, body)| (name.into(), counts_of(body))).collect()
-}
-
-/// Each kernel, and the text from its body to the next kernel.
-fn bodies(text: &str) -> Vec<(&str, &str)> {
-    let starts: Vec<_> = heads(text).map(|(name, _, body)| (name, body)).collect();
-    let ends = starts.iter().skip(1).map(|(_, body)| *body).chain([text.len()]);
-    starts.iter().zip(ends).map(|(&(name, body), end)| (name, &text[body..end])).collect()
+    kernels(text).map(|kernel| (kernel.name.into(), counts_of(kernel.body))).collect()
 }
 
 fn counts_of(body: &str) -> Counts {

@@ -68,7 +68,7 @@ fn count(ptx: &str) -> BTreeMap<&str, usize> {
     let mut function = "";
     let mut counts = BTreeMap::new();
     for line in ptx.lines() {
-        let code = line.split("//").next().unwrap_or_default().trim();
+        let code = line.split("//").next().unwrap_or_default().trim_ascii();
         if let Some(name) = crate::ptx::function_begun(code) {
             function = name;
         }

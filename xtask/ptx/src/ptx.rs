@@ -7,7 +7,9 @@ mod shared;
 
 use crate::Arch;
 use anyhow::{Context, Result, bail, ensure};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter;
 use std::ops::Range;
 
 /// The begin of the comment in which `#[kernel]` passes a kernel's launch bounds through the compiler:
@@ -92,8 +94,9 @@ pub(crate) fn with_lines(text: &str) -> String {
 fn without(text: &str, directives: &[&str]) -> String {
     const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
     let is_left_out = |line: &str| {
-        let word = line.split_whitespace().next().unwrap_or_default();
-        directives.contains(&word) || word.ends_with(':') && LABELS.iter().any(|label| word.starts_with(label))
+        let line = line.trim_ascii();
+        let is = |directive: &&str| line.strip_prefix(*directive).is_some_and(|rest| rest.starts_with([' ', '\t']));
+        directives.iter().any(is) || line.ends_with(':') && LABELS.iter().any(|label| line.starts_with(label))
     };
     text.lines().filter(|line| !is_left_out(line)).flat_map(|line| [line, "\n"]).collect()
 }
@@ -106,8 +109,8 @@ const FILE: &str = ".file";
 
 /// The number of the file in such a directive, and what follows it.
 fn numbered<'a>(line: &'a str, directive: &str) -> Option<(&'a str, &'a str)> {
-    let (word, rest) = line.trim().split_once(char::is_whitespace)?;
-    if word == directive { rest.trim_start().split_once(' ') } else { None }
+    let rest = line.trim_ascii().strip_prefix(directive)?;
+    rest.starts_with([' ', '\t']).then(|| rest.trim_ascii_start().split_once(' '))?
 }
 
 /// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
@@ -157,7 +160,7 @@ fn without_these(text: &str, lines: &BTreeSet<usize>) -> String {
 /// of a file that its text does not name.
 pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
     let mut joined = String::new();
-    let (mut first, mut kernels, mut arrays) = (None, BTreeSet::new(), BTreeMap::new());
+    let (mut first, mut names, mut arrays) = (None, BTreeSet::new(), BTreeMap::new());
     let mut files: Vec<&str> = vec![];
     for text in texts {
         let end = text.find(ADDRESS_SIZE).map(|at| text[at..].find('\n').map_or(text.len(), |line| at + line + 1));
@@ -167,11 +170,12 @@ pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
             Some(first) => ensure!(first == head, "PTX of different compilers or architectures is not joined"),
         }
         first = Some(head);
-        for (name, ..) in heads(rest) {
-            ensure!(kernels.insert(name), "{name} is in two packages; rename one");
+        for Kernel { name, .. } in kernels(rest) {
+            ensure!(names.insert(name), "{name} is in two packages; rename one");
         }
+        let (outside, bodies): (Vec<_>, Vec<_>) = around_kernels(rest).into_iter().unzip();
         let mut numbers = HashMap::new();
-        for (number, path) in rest.lines().filter_map(|line| numbered(line, FILE)) {
+        for (number, path) in outside.iter().flat_map(|text| text.lines()).filter_map(|line| numbered(line, FILE)) {
             let known = files.iter().position(|known| *known == path);
             let at = known.unwrap_or_else(|| {
                 files.push(path);
@@ -179,17 +183,24 @@ pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
             });
             numbers.insert(number, at + 1);
         }
-        for line in rest.split_inclusive('\n').filter(|line| numbered(line, FILE).is_none()) {
-            if let Some((number, place)) = numbered(line, LOC) {
-                let number = numbers.get(number).with_context(|| format!("the PTX has lines of no file {number}"))?;
-                joined += &format!("\t{LOC}\t{number} {place}\n");
-                continue;
+        let renumbered = |line: &'a str| -> Result<Cow<'a, str>> {
+            let Some((number, place)) = numbered(line, LOC) else { return Ok(line.into()) };
+            let number = numbers.get(number).with_context(|| format!("the PTX has lines of no file {number}"))?;
+            Ok(format!("\t{LOC}\t{number} {place}\n").into())
+        };
+        for (outside, kernel) in outside.into_iter().zip(bodies) {
+            for line in outside.split_inclusive('\n').filter(|line| numbered(line, FILE).is_none()) {
+                let before = shared_array(line).and_then(|name| Some((name, arrays.insert(name, line.trim())?)));
+                if let Some((name, before)) = before {
+                    ensure!(before == line.trim(), "{name} is in two packages; rename one");
+                } else {
+                    joined += &renumbered(line)?;
+                }
             }
-            let before = shared_array(line).and_then(|name| Some((name, arrays.insert(name, line.trim())?)));
-            if let Some((name, before)) = before {
-                ensure!(before == line.trim(), "{name} is in two packages; rename one");
+            if numbers.is_empty() {
+                joined += kernel;
             } else {
-                joined += line;
+                kernel.split_inclusive('\n').try_for_each(|line| renumbered(line).map(|line| joined += &line))?;
             }
         }
     }
@@ -210,15 +221,13 @@ pub fn target(text: &str) -> Option<&str> {
 
 /// The kernels in their order.
 pub fn entries(text: &str) -> Vec<Entry> {
-    let heads: Vec<_> = heads(text).collect();
-    let ends = heads.iter().skip(1).map(|head| head.2).chain([text.len()]);
-    let entry = |(&(name, directives, body), end): (&(&str, &str, usize), usize)| Entry {
-        name: name.into(),
-        max_threads: number_after(directives, ".maxntid"),
-        min_blocks: number_after(directives, ".minnctapersm"),
-        waits_for_previous: text[body..end].contains("griddepcontrol.wait"),
+    let entry = |kernel: Kernel| Entry {
+        name: kernel.name.into(),
+        max_threads: number_after(kernel.directives, ".maxntid"),
+        min_blocks: number_after(kernel.directives, ".minnctapersm"),
+        waits_for_previous: kernel.body.contains("griddepcontrol.wait"),
     };
-    heads.iter().zip(ends).map(entry).collect()
+    kernels(text).map(entry).collect()
 }
 
 /// PTX whose kernels can be compiled one by one: a driver takes a minute for some hundreds of kernels, and a program
@@ -233,11 +242,7 @@ pub struct Apart {
 impl Apart {
     /// The kernels of a text that was [finished](finish).
     pub fn of(text: &str) -> Self {
-        let kernels = heads(text).map(|(name, _, behind)| {
-            let name_at = name.as_ptr() as usize - text.as_ptr() as usize;
-            let begin = text[..name_at].rfind('\n').map_or(0, |end| end + 1);
-            (name.to_owned(), begin..end_of_body(text, behind))
-        });
+        let kernels = kernels(text).map(|kernel| (kernel.name.to_owned(), kernel.begin..kernel.end));
         Self { kernels: kernels.collect(), text: text.to_owned() }
     }
 
@@ -269,24 +274,6 @@ impl Apart {
         }
         only + &self.text[done..]
     }
-}
-
-/// The place behind the closing brace of the first body from `at` on. Comments may have braces of their own.
-fn end_of_body(text: &str, mut at: usize) -> usize {
-    let mut depth = 0_usize;
-    for line in text[at..].split_inclusive('\n') {
-        let code = line.split("//").next().unwrap_or_default();
-        for (i, byte) in code.bytes().enumerate() {
-            match byte {
-                b'{' => depth += 1,
-                b'}' if depth == 1 => return at + i + 1,
-                b'}' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-        }
-        at += line.len();
-    }
-    at
 }
 
 /// All local memory (`.local`), all calls of functions, and shared memory whose addresses are wrong: dynamic memory of
@@ -396,7 +383,7 @@ pub fn max_spills(text: &str) -> Result<BTreeMap<&str, u32>> {
 /// Puts the bounds that comments name into the entries that they name.
 fn add_bounds(text: &str) -> Result<String> {
     let mut inserts = vec![];
-    let bodies: HashMap<_, _> = heads(text).map(|(name, _, body)| (name, body)).collect();
+    let bodies: HashMap<_, _> = kernels(text).map(|kernel| (kernel.name, kernel.behind_parameters)).collect();
     for line in text.lines().filter_map(|line| line.trim().strip_prefix(BOUNDS)) {
         let Bounds { name, threads, blocks, spills, cluster } = Bounds::parse(line)?;
         let at = bodies
@@ -472,23 +459,85 @@ fn set_version(text: &str, arch: &Arch) -> Result<String> {
     Ok(text.replacen(line, &format!(".version {major}.{minor}"), 1))
 }
 
-/// Name, directives between parameters and body, and the place right behind the parameters, of each kernel.
-pub(crate) fn heads(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
-    text.match_indices(".entry ").filter_map(|(at, word)| {
-        let before = text[..at].rsplit('\n').next().unwrap_or_default().trim();
-        if !["", ".visible", ".weak"].contains(&before) {
-            return None;
+/// A kernel in a text, with the places at which its parts begin and end.
+pub(crate) struct Kernel<'a> {
+    pub name: &'a str,
+    /// What stands between parameters and body.
+    directives: &'a str,
+    /// From there to the closing brace.
+    pub body: &'a str,
+    /// The line of the declaration.
+    begin: usize,
+    behind_parameters: usize,
+    /// Behind the closing brace.
+    end: usize,
+}
+
+/// The kernels in their order. The search goes on behind each body: without optimisation, as a build script has it, to
+/// look at every byte of all kernels takes seconds.
+pub(crate) fn kernels(text: &str) -> impl Iterator<Item = Kernel<'_>> {
+    const ENTRY: &str = ".entry ";
+    let mut done = 0;
+    let next = move || loop {
+        let at = done + text[done..].find(ENTRY)?;
+        done = at + ENTRY.len();
+        let begin = begin_of_line(text, at);
+        if !["", ".visible", ".weak"].contains(&text[begin..at].trim()) {
+            continue;
         }
-        let name_at = at + word.len();
-        let open = name_at + text[name_at..].find('(')?;
-        let behind = open + text[open..].find(')')? + 1; // no parameter has parentheses in it
-        let body = behind + text[behind..].find('{')?;
-        Some((text[name_at..open].trim(), &text[behind..body], behind))
-    })
+        let open = done + text[done..].find('(')?;
+        let behind_parameters = open + text[open..].find(')')? + 1; // no parameter has parentheses in it
+        let body = behind_parameters + text[behind_parameters..].find('{')?;
+        let name = text[done..open].trim();
+        done = end_of_body(text, body);
+        let (directives, body) = (&text[behind_parameters..body], &text[body..done]);
+        return Some(Kernel { name, directives, body, begin, behind_parameters, end: done });
+    };
+    iter::from_fn(next)
+}
+
+/// Each kernel with the text between it and the one before, and what follows the last with none.
+fn around_kernels(text: &str) -> Vec<(&str, &str)> {
+    let mut done = 0;
+    let mut all: Vec<_> = kernels(text)
+        .map(|kernel| {
+            let outside = &text[done..kernel.begin];
+            done = kernel.end;
+            (outside, &text[kernel.begin..kernel.end])
+        })
+        .collect();
+    all.push((&text[done..], ""));
+    all
+}
+
+/// The place at which the line of a place begins.
+fn begin_of_line(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |end| end + 1)
+}
+
+/// The place behind the brace that closes the first one from `at` on. Comments may have braces of their own.
+fn end_of_body(text: &str, at: usize) -> usize {
+    let is_code = |brace: &usize| !text[begin_of_line(text, *brace)..*brace].contains("//");
+    let (mut depth, mut done) = (0, at);
+    while let Some(close) = text[done..].find('}').map(|found| done + found) {
+        depth += text[done..close].match_indices('{').filter(|(i, _)| is_code(&(done + i))).count();
+        done = close + 1;
+        if is_code(&close) {
+            if depth <= 1 {
+                return done;
+            }
+            depth -= 1;
+        }
+    }
+    text.len()
 }
 
 /// The name of the kernel or function whose head this line begins.
 pub(crate) fn function_begun(code: &str) -> Option<&str> {
+    // Few lines begin with a directive, and two searches in each of the others would take seconds.
+    if !code.trim_ascii_start().starts_with('.') {
+        return None;
+    }
     let (before, after) = code.split_once(".entry ").or_else(|| code.split_once(".func "))?;
     if before.contains(".extern") {
         return None;
