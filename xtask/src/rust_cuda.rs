@@ -177,7 +177,7 @@ mod inside {
         let text = fs::read_to_string(&raw).with_context(|| format!("{} cannot be read", raw.display()))?;
         let text =
             ptx::finish(&text, &options.arch, COMPILER).with_context(|| format!("PTX of rust-cuda for {name}"))?;
-        Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new(), sources: Default::default() })
+        Ok(Ptx::of_one(options, text, String::new(), Default::default()))
     }
 }
 

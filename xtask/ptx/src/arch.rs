@@ -16,6 +16,7 @@ pub struct Arch {
 
 impl Arch {
     /// Compute capability 9.0, without what no later one has.
+    #[cfg(feature = "compile")]
     pub(crate) fn sm_90() -> Self {
         Self { name: "sm_90".into(), number: HOPPER }
     }

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, io, thread};
+use std::{env, fs, io, iter, thread};
 
 /// The compiler's name of the GPU.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -82,6 +82,8 @@ pub struct Ptx {
     pub arch: Arch,
     /// The text.
     pub text: String,
+    /// Where in it the part of each package ends, and its other parts do: see [`ptx::join`].
+    pub ends: Vec<usize>,
     /// The compiler's warnings, empty if it had none.
     pub warnings: String,
     /// The files that it was made of.
@@ -89,6 +91,17 @@ pub struct Ptx {
 }
 
 impl Ptx {
+    /// The PTX of one package, which is one part.
+    pub fn of_one(options: &Options, text: String, warnings: String, sources: BTreeSet<PathBuf>) -> Self {
+        Self { name: options.name(), arch: options.arch.clone(), ends: vec![text.len()], text, warnings, sources }
+    }
+
+    /// The parts, which together are the text.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &str> {
+        let begins = iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, &end)| &self.text[begin..end])
+    }
+
     /// The text, named as one for an architecture that can run it.
     fn text_for(&self, arch: &Arch) -> Cow<'_, str> {
         if self.arch == *arch { (&*self.text).into() } else { ptx::retarget(&self.text, arch).into() }
@@ -124,7 +137,7 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     let (name, folder) = (options.name(), options.folder());
     let (assembly, kept) = (assembly(toolchain, options), kept(toolchain, options));
     if let (Some(sources), Ok(text)) = (if_fresh(&kept), fs::read_to_string(&kept)) {
-        return Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new(), sources });
+        return Ok(Ptx::of_one(options, text, String::new(), sources));
     }
     let output = cargo(toolchain, options, &folder, &assembly)
         .output()
@@ -151,7 +164,7 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     let sources = sources(options);
     // The text first: the list of sources says that it is there.
     fs::write(&kept, &text).and_then(|()| fs::write(list_of(&kept), fingerprints(&sources))).map_err(failed)?;
-    Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said, sources })
+    Ok(Ptx::of_one(options, text, said, sources))
 }
 
 /// The file with rustc's assembly.
@@ -279,11 +292,12 @@ pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, Bui
         let of_name = compiled.iter().zip(all).filter(|(_, options)| options.name() == name);
         let parts: Vec<_> = of_name.map(|((file, _), _)| &built[file]).collect();
         let texts: Vec<_> = parts.iter().map(|part| part.text_for(&arch)).collect();
-        let text = ptx::join(texts.iter().map(|text| &**text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
+        let joined_texts = ptx::join(texts.iter().map(|text| &**text));
+        let (text, ends) = joined_texts.map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
         let warnings: BTreeSet<_> = parts.iter().map(|part| &*part.warnings).filter(|said| !said.is_empty()).collect();
         let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
         let sources = parts.iter().flat_map(|part| part.sources.clone()).collect();
-        joined.push(Ptx { name, arch, text, warnings, sources });
+        joined.push(Ptx { name, arch, text, ends, warnings, sources });
     }
     Ok(joined)
 }

@@ -1,8 +1,7 @@
 //! PTX inside a program, put there by its build script.
 
 use crate::build::TARGET;
-use crate::packed::pack;
-use crate::{Arch, BuildError, Options, Package, Ptx, Toolchain, build_all, ptx};
+use crate::{Arch, BuildError, Options, Package, Ptx, Toolchain, build_all, pack, ptx};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -151,7 +150,8 @@ fn embed(form: Form, kernels: &Path) -> Result<()> {
 /// The PTX for the program.
 #[derive(Default)]
 struct Embedded {
-    ptx: Vec<(String, String)>,
+    /// For each architecture the parts of its text.
+    ptx: Vec<(String, Vec<String>)>,
     toolchain: String,
     missing: String,
 }
@@ -163,14 +163,18 @@ impl Embedded {
 
     fn write(&self, form: Form, out: &Path) -> Result<()> {
         let mut list = String::new();
-        for (name, text) in &self.ptx {
+        if form == Form::Packed {
+            let parts = self.ptx.iter().flat_map(|(_, parts)| parts).map(String::as_str);
+            pack::pack_into(out, parts).with_context(|| format!("{}: compressed PTX", out.display()))?;
+        }
+        for (name, parts) in &self.ptx {
             if form == Form::Packed {
-                let packed = pack(text).with_context(|| format!("the PTX for {name} cannot be compressed"))?;
-                write(&out.join(name).with_extension("zst"), &packed)?;
-                let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.zst\"))");
-                list += &format!("    ({name:?}, &*rungs_ptx::unpack({bytes}).leak()),\n");
+                let bytes =
+                    |part: &String| format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{}\"))", pack::file_of(part));
+                let bytes = parts.iter().map(bytes).collect::<Vec<_>>().join(", ");
+                list += &format!("    ({name:?}, &*rungs_ptx::unpack(&[{bytes}]).leak()),\n");
             } else {
-                write(&out.join(name).with_extension("ptx"), text.as_bytes())?;
+                write(&out.join(name).with_extension("ptx"), parts.concat().as_bytes())?;
                 list += &format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\"))),\n");
             }
         }
@@ -225,7 +229,8 @@ fn from_source(packages: &[Package], arches: &[Arch], target_dir: &Path) -> Resu
         Ok(built) => {
             let sources: BTreeSet<_> = built.iter().flat_map(|ptx| &ptx.sources).collect();
             sources.into_iter().for_each(|path| rerun_if_changed(path));
-            let ptx = built.into_iter().map(|Ptx { name, text, .. }| (name, text)).collect();
+            let parts = |ptx: &Ptx| ptx.parts().filter(|part| !part.is_empty()).map(String::from).collect();
+            let ptx = built.iter().map(|ptx| (ptx.name.clone(), parts(ptx))).collect();
             Ok(Embedded { ptx, toolchain: toolchain.to_string(), missing: String::new() })
         }
         // For example, no network for the dependencies of `core`: the program is useful without PTX. The next build
@@ -257,7 +262,7 @@ fn from_folder(dir: &Path, variable: &str) -> Result<Embedded> {
     found.sort_by_key(|(arch, _)| (arch.number(), arch.to_string()));
     let compilers: BTreeSet<_> = found.iter().map(|(_, text)| ptx::compiler(text).unwrap_or("unknown")).collect();
     let toolchain = format!("{} (from {variable})", compilers.into_iter().collect::<Vec<_>>().join(" and "));
-    let ptx = found.into_iter().map(|(arch, text)| (arch.to_string(), text)).collect();
+    let ptx = found.into_iter().map(|(arch, text)| (arch.to_string(), vec![text])).collect();
     Ok(Embedded { ptx, toolchain, missing: String::new() })
 }
 

@@ -14,14 +14,16 @@ mod build;
 mod convergence;
 #[cfg(feature = "embed")]
 mod embed;
+#[cfg(feature = "embed")]
+mod pack;
 #[cfg(feature = "compile")]
 mod package;
-mod packed;
 pub mod ptx;
 #[cfg(feature = "compile")]
 pub mod rust_cuda;
 #[cfg(feature = "compile")]
 mod toolchain;
+mod unpack;
 
 pub use arch::Arch;
 #[cfg(feature = "compile")]
@@ -33,6 +35,6 @@ pub use embed::{
 };
 #[cfg(feature = "compile")]
 pub use package::Package;
-pub use packed::unpack;
 #[cfg(feature = "compile")]
 pub use toolchain::{Missing, Toolchain};
+pub use unpack::unpack;

@@ -133,6 +133,7 @@ fn of_rust_cuda(text: &str) -> String {
 }
 
 /// Finished text that is for `arch`, too, with the name of that.
+#[cfg(feature = "compile")]
 pub(crate) fn retarget(text: &str, arch: &Arch) -> String {
     let from = target(text).unwrap_or_default();
     text.replacen(&format!(".target {from}"), &format!(".target {arch}"), 1)
@@ -153,20 +154,24 @@ fn without_these(text: &str, lines: &BTreeSet<usize>) -> String {
 
 /// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays
 /// in shared memory that two texts declare alike are declared once: a package has those of the packages that it uses.
-/// The files of line tables get new numbers, because each text numbers its own from 1.
+/// The files of line tables get new numbers, because each text numbers its own from 1. The places at which the parts
+/// end are those behind the head, behind the kernels of each text, and behind the files' names.
 ///
 /// # Errors
 /// If there is no text, the heads differ, two texts have a kernel of the same name, or different arrays, or a line is
 /// of a file that its text does not name.
-pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
-    let mut joined = String::new();
+pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<(String, Vec<usize>)> {
+    let (mut joined, mut ends) = (String::new(), vec![]);
     let (mut first, mut names, mut arrays) = (None, BTreeSet::new(), BTreeMap::new());
     let mut files: Vec<&str> = vec![];
     for text in texts {
         let end = text.find(ADDRESS_SIZE).map(|at| text[at..].find('\n').map_or(text.len(), |line| at + line + 1));
         let (head, rest) = text.split_at(end.context("the PTX has no line `.address_size`")?);
         match first {
-            None => joined += head,
+            None => {
+                joined += head;
+                ends.push(joined.len());
+            }
             Some(first) => ensure!(first == head, "PTX of different compilers or architectures is not joined"),
         }
         first = Some(head);
@@ -203,10 +208,12 @@ pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
                 kernel.split_inclusive('\n').try_for_each(|line| renumbered(line).map(|line| joined += &line))?;
             }
         }
+        ends.push(joined.len());
     }
     ensure!(first.is_some(), "there is no PTX to join");
     files.iter().enumerate().for_each(|(i, path)| joined += &format!("\t{FILE}\t{} {path}\n", i + 1));
-    Ok(joined)
+    ends.push(joined.len());
+    Ok((joined, ends))
 }
 
 /// The compiler of a text that was [finished](finish).

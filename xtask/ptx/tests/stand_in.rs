@@ -177,7 +177,7 @@ impl World {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             let bytes = fs::read(path).unwrap();
             let text =
-                if name.ends_with(".zst") { rungs_ptx::unpack(&bytes) } else { String::from_utf8(bytes).unwrap() };
+                if name.ends_with(".zst") { rungs_ptx::unpack(&[&bytes]) } else { String::from_utf8(bytes).unwrap() };
             (name, text)
         };
         let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| read(entry.unwrap().path())).collect();
@@ -436,7 +436,7 @@ fn packages_are_joined_for_each_architecture() {
     let text = finished("sm_80", "one", false) + finished("sm_80", "two", false).split("size 64\n").nth(1).unwrap();
     let sources = world.paths(&[&SOURCES[..], &["other/Cargo.toml", "other/src/lib.rs"]].concat());
     let of = |ptx: &Ptx| {
-        let Ptx { name, arch, text, warnings, sources } = ptx.clone();
+        let Ptx { name, arch, text, warnings, sources, ends: _ } = ptx.clone();
         (name, arch.to_string(), text, warnings, sources)
     };
     let expected =
@@ -553,13 +553,19 @@ fn a_program_has_the_ptx_that_was_compiled_for_it() {
     assert!(world.root.join("device/sm_80").is_dir());
     assert_eq!(world.embed(test, &[asked, ("RUNGS_LINE_INFO", "1")]), (vec![], files(true)));
     assert_eq!(world.embed(test, &[asked, ("RUNGS_LINE_INFO", "0")]), (vec![], files(false)));
-    let packed = "std::sync::LazyLock<Vec<(&'static str, &'static str)>> = std::sync::LazyLock::new(|| vec![\n    \
-                  (\"sm_80\", &*rungs_ptx::unpack(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/sm_80.zst\")))\
-                  .leak()),\n\
-                  ])";
-    let code = code(packed, "rustc 1.95.0", "");
-    let files = vec![("ptx.rs".to_string(), code), ("sm_80.zst".to_string(), text(false))];
-    assert_eq!(world.embed(test, &[asked, ("STAND_IN_PACKED", "1")]), (vec![], files));
+    // Head and kernels apart: a part that stays is not compressed again.
+    let (said, files) = world.embed(test, &[asked, ("STAND_IN_PACKED", "1")]);
+    let of = |name: &str| &*files.iter().find(|file| file.0 == name).unwrap().1;
+    let parts: Vec<_> = of("ptx.rs").split("\"/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let bytes = |name: &&str| format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}\"))");
+    let bytes = parts.iter().map(bytes).collect::<Vec<_>>().join(", ");
+    let packed = format!(
+        "std::sync::LazyLock<Vec<(&'static str, &'static str)>> = std::sync::LazyLock::new(|| vec![\n    \
+         (\"sm_80\", &*rungs_ptx::unpack(&[{bytes}]).leak()),\n])"
+    );
+    assert_eq!(of("ptx.rs"), code(&packed, "rustc 1.95.0", ""));
+    assert_eq!(parts.iter().map(|name| of(name)).collect::<String>(), text(false));
+    assert_eq!((said, files.len(), parts.len()), (vec![], 3, 2));
 }
 
 /// By the driver's program: PTX for an older GPU where rustc has no name for a newer one.
