@@ -214,7 +214,7 @@ impl<'a> Road<'a> {
     fn new(text: &'a str) -> Self {
         let compiler = compiler(text).unwrap_or("an unnamed compiler").to_string();
         let kernel = |body| Kernel { body, counts: counts_of(body), arms: arms::arms(body, kind_of) };
-        let kernels = bodies(text).into_iter().map(|(name, body)| (name.into(), kernel(body))).collect();
+        let kernels = kernels(text).map(|one| (one.name.into(), kernel(one.body))).collect();
         Self { compiler, list: list(text), kernels }
     }
 
