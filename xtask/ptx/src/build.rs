@@ -82,7 +82,7 @@ pub struct Ptx {
     pub arch: Arch,
     /// The text.
     pub text: String,
-    /// Where in it the part of each package ends, and its other parts do: see [`ptx::join`].
+    /// Where in it its parts end: those of the packages, and what [`ptx::join`] puts before and behind them.
     pub ends: Vec<usize>,
     /// The compiler's warnings, empty if it had none.
     pub warnings: String,

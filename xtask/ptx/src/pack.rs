@@ -16,8 +16,8 @@ pub(crate) fn file_of(part: &str) -> String {
     format!("{:016x}{ENDING}", hasher.finish())
 }
 
-/// Leaves a file in a folder for each part of the texts, and none for others. A part that has its file is not
-/// compressed again: a build script has no optimised code, and to compress the kernels of all packages takes it seconds.
+/// Leaves a file in a folder for each part of the texts, and none for other parts. What has its file is not compressed
+/// again: the compressor of a build script is not optimised, and the kernels of all packages take it seconds.
 pub(crate) fn pack_into<'a>(folder: &Path, parts: impl Iterator<Item = &'a str>) -> io::Result<()> {
     let files: BTreeMap<_, _> = parts.map(|part| (file_of(part), part)).collect();
     for entry in fs::read_dir(folder)? {

@@ -94,9 +94,13 @@ pub(crate) fn with_lines(text: &str) -> String {
 fn without(text: &str, directives: &[&str]) -> String {
     const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
     let is_left_out = |line: &str| {
-        let line = line.trim_ascii();
-        let is = |directive: &&str| line.strip_prefix(*directive).is_some_and(|rest| rest.starts_with([' ', '\t']));
-        directives.iter().any(is) || line.ends_with(':') && LABELS.iter().any(|label| line.starts_with(label))
+        let line = line.trim_ascii_start();
+        // Few lines do, and to look for the words of all takes a while without optimisation.
+        if !line.starts_with(['.', '$']) {
+            return false;
+        }
+        let word = line.split_whitespace().next().unwrap_or_default();
+        directives.contains(&word) || word.ends_with(':') && LABELS.iter().any(|label| word.starts_with(label))
     };
     text.lines().filter(|line| !is_left_out(line)).flat_map(|line| [line, "\n"]).collect()
 }
@@ -390,10 +394,10 @@ pub fn max_spills(text: &str) -> Result<BTreeMap<&str, u32>> {
 /// Puts the bounds that comments name into the entries that they name.
 fn add_bounds(text: &str) -> Result<String> {
     let mut inserts = vec![];
-    let bodies: HashMap<_, _> = kernels(text).map(|kernel| (kernel.name, kernel.behind_parameters)).collect();
+    let places: HashMap<_, _> = kernels(text).map(|kernel| (kernel.name, kernel.behind_parameters)).collect();
     for line in text.lines().filter_map(|line| line.trim().strip_prefix(BOUNDS)) {
         let Bounds { name, threads, blocks, spills, cluster } = Bounds::parse(line)?;
-        let at = bodies
+        let at = places
             .get(name)
             .copied()
             .with_context(|| format!("launch bounds are given for {name}, which is not a kernel in the PTX"))?;
