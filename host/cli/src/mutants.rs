@@ -4,7 +4,9 @@ use rungs::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::mutant::{Mutant, mutants, mutated};
 use simt::sim::{self, Check, LaunchError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use std::{iter, thread};
 
 /// A change, and what showed it.
 #[derive(Clone, Debug, Serialize)]
@@ -40,12 +42,14 @@ fn patience(usual: Duration) -> Duration {
     20 * usual + Duration::from_secs(2)
 }
 
-/// Tries each change of the kernels that `work` launches, under one of the check's schedules after the other until the
-/// check finds something.
+/// Tries each change of the kernels that the work launches, under one of the check's schedules after the other until
+/// the check finds something. A thread for each core takes one change after the other; `begin` gives it work of its
+/// own.
 ///
 /// # Errors
-/// If `work` fails unchanged, or its kernels are not clean.
-pub fn try_all(options: Check, mut work: impl FnMut() -> Result<()>) -> Result<Vec<Tried>> {
+/// If the work fails unchanged, or its kernels are not clean.
+pub fn try_all<W: FnMut() -> Result<()>>(options: Check, begin: impl Fn() -> Result<W> + Sync) -> Result<Vec<Tried>> {
+    let mut work = begin()?;
     let begun = Instant::now();
     let (checked, all) = mutants(|| sim::check(options, &mut work));
     let allowed = patience(begun.elapsed() / options.schedules.max(1));
@@ -54,11 +58,11 @@ pub fn try_all(options: Check, mut work: impl FnMut() -> Result<()>) -> Result<V
         return Err(Error::Found { count: checked.report.findings.len() });
     }
     // Nearly all changes show under the first schedule: the others would only add kinds.
-    let mut shown = |mutant| {
+    let shown = |mutant, work: &mut W| {
         let mut shown = Shown::Not;
         for i in 0..options.schedules.max(1) {
             let one = Check { seed: options.seed.wrapping_add(i.into()), schedules: 1, ..options };
-            let checked = mutated(mutant, || sim::within(allowed, || sim::check(one, &mut work)));
+            let checked = mutated(mutant, || sim::within(allowed, || sim::check(one, &mut *work)));
             let sim::Checked { results, report } = checked;
             if !report.is_clean() {
                 return Shown::ByCheck(report.kinds().into_iter().map(|kind| kind.name()).collect());
@@ -72,11 +76,24 @@ pub fn try_all(options: Check, mut work: impl FnMut() -> Result<()>) -> Result<V
         }
         shown
     };
-    let tried = |&mutant: &Mutant| {
-        let (Mutant { file, line, column, change }, shown) = (mutant, shown(mutant));
+    let tried = |mutant: Mutant, work: &mut W| {
+        let (Mutant { file, line, column, change }, shown) = (mutant, shown(mutant, work));
         Tried { file: file.replace('\\', "/"), line, column, change: change.to_string(), shown }
     };
-    Ok(all.iter().map(tried).collect())
+    // Threads of our own: one of rayon's takes on other work while it waits, and a thread has one change at a time.
+    let left = Mutex::new(all.into_iter().enumerate());
+    let take = || left.lock().expect("an iterator does not panic").next();
+    let of_thread = || {
+        let mut work = begin()?;
+        Ok(iter::from_fn(take).map(|(i, mutant)| (i, tried(mutant, &mut work))).collect())
+    };
+    let mut all = thread::scope(|scope| {
+        let threads: Vec<_> = (0..sim::cores()).map(|_| scope.spawn(of_thread)).collect();
+        threads.into_iter().map(|one| one.join().expect("a change does not panic")).collect::<Result<Vec<Vec<_>>>>()
+    })?
+    .concat();
+    all.sort_by_key(|(i, _)| *i);
+    Ok(all.into_iter().map(|(_, tried)| tried).collect())
 }
 
 impl Tried {
@@ -108,19 +125,21 @@ mod tests {
 
     /// The changes of a rung with `n` elements.
     fn of(name: &str, rung: &str, n: u64, schedules: u32) -> Vec<Tried> {
-        let (engine, family) = (Engine::simulator(), family(name).unwrap());
+        let family = family(name).unwrap();
         let rung = family.rung(rung).unwrap();
-        let problem = family.make(Workload {
-            size: Size::Elements(n),
-            dtype: family.usual_dtype(rung),
-            distribution: family.input,
-            seed: 1,
-            input: None,
-            parameters: family.usual(rung),
-        });
-        let problem = problem.unwrap();
-        let run = || problem.prepare(&engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
-        try_all(Check { schedules, ..Check::default() }, run).unwrap()
+        let begin = || {
+            let problem = family.make(Workload {
+                size: Size::Elements(n),
+                dtype: family.usual_dtype(rung),
+                distribution: family.input,
+                seed: 1,
+                input: None,
+                parameters: family.usual(rung),
+            })?;
+            let engine = Engine::simulator();
+            Ok(move || problem.prepare(&engine, rung).and_then(|mut prepared| run_once(&mut *prepared)))
+        };
+        try_all(Check { schedules, ..Check::default() }, begin).unwrap()
     }
 
     /// No barrier, scope or fence of these rungs is missing without a finding.

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, io, iter, thread};
+use std::{env, fs, io, thread};
 
 /// The compiler's name of the GPU.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -97,8 +97,9 @@ impl Ptx {
     }
 
     /// The parts, which together are the text.
+    #[cfg(feature = "embed")]
     pub(crate) fn parts(&self) -> impl Iterator<Item = &str> {
-        let begins = iter::once(0).chain(self.ends.iter().copied());
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, &end)| &self.text[begin..end])
     }
 

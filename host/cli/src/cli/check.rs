@@ -179,14 +179,21 @@ struct MutantsPage<'a> {
 /// `--mutants`: each rung with each of its changes.
 fn try_mutants(engine: &Engine, families: &[&'static Family], matches: &ArgMatches, common: &Common) -> Result<()> {
     let mut all = vec![];
+    let multiprocessors = engine.multiprocessors();
     for &family in families {
         let rungs = rungs(family, matches)?;
         let mut progress = common.progress(rungs.len());
         for rung in rungs {
             progress.step(format!("{} {}", family.name, rung.name));
-            let (problem, _) = problem(family, rung, matches, common)?;
-            let run = || problem.prepare(engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
-            match mutants::try_all(options(matches), run) {
+            let made = || problem(family, rung, matches, common);
+            // A wrong option ends the command; a rung that refuses the input is skipped.
+            made()?;
+            // Problems and engines stay on their threads.
+            let begin = || {
+                let ((problem, _), engine) = (made()?, Engine::simulator_with(multiprocessors));
+                Ok(move || problem.prepare(&engine, rung).and_then(|mut prepared| run_once(&mut *prepared)))
+            };
+            match mutants::try_all(options(matches), begin) {
                 Ok(mutants) => all.push(Mutants { family: family.name, rung: rung.name, mutants }),
                 Err(Error::Usage(why)) => common.note(&format!("{} {} is skipped: {why}", family.name, rung.name)),
                 Err(why) => return Err(why),
