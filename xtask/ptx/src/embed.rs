@@ -229,7 +229,7 @@ fn from_source(packages: &[Package], arches: &[Arch], target_dir: &Path) -> Resu
         Ok(built) => {
             let sources: BTreeSet<_> = built.iter().flat_map(|ptx| &ptx.sources).collect();
             sources.into_iter().for_each(|path| rerun_if_changed(path));
-            let parts = |ptx: &Ptx| ptx.parts().filter(|part| !part.is_empty()).map(String::from).collect();
+            let parts = |ptx: &Ptx| ptx.parts().map(String::from).collect();
             let ptx = built.iter().map(|ptx| (ptx.name.clone(), parts(ptx))).collect();
             Ok(Embedded { ptx, toolchain: toolchain.to_string(), missing: String::new() })
         }

@@ -158,12 +158,12 @@ fn without_these(text: &str, lines: &BTreeSet<usize>) -> String {
 
 /// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays
 /// in shared memory that two texts declare alike are declared once: a package has those of the packages that it uses.
-/// The files of line tables get new numbers, because each text numbers its own from 1. The places at which the parts
-/// end are those behind the head, behind the kernels of each text, and behind the files' names.
+/// The files of line tables get new numbers, because each text numbers its own from 1. Also the places at which
+/// the parts end: the head, what each text gives, and the files' names if there are any.
 ///
 /// # Errors
-/// If there is no text, the heads differ, two texts have a kernel of the same name, or different arrays, or a line is
-/// of a file that its text does not name.
+/// If there is no text, the heads differ, two texts have a kernel of the same name, or different arrays, or a text
+/// that names files has a line of another.
 pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<(String, Vec<usize>)> {
     let (mut joined, mut ends) = (String::new(), vec![]);
     let (mut first, mut names, mut arrays) = (None, BTreeSet::new(), BTreeMap::new());
@@ -215,8 +215,10 @@ pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<(String, Vec<usi
         ends.push(joined.len());
     }
     ensure!(first.is_some(), "there is no PTX to join");
-    files.iter().enumerate().for_each(|(i, path)| joined += &format!("\t{FILE}\t{} {path}\n", i + 1));
-    ends.push(joined.len());
+    if !files.is_empty() {
+        files.iter().enumerate().for_each(|(i, path)| joined += &format!("\t{FILE}\t{} {path}\n", i + 1));
+        ends.push(joined.len());
+    }
     Ok((joined, ends))
 }
 
@@ -521,7 +523,7 @@ fn around_kernels(text: &str) -> Vec<(&str, &str)> {
     all
 }
 
-/// The place at which the line of a place begins.
+/// Where the line begins that a place is in.
 fn begin_of_line(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |end| end + 1)
 }

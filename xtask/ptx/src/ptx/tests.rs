@@ -201,7 +201,8 @@ fn joined_line_tables_name_the_files_that_they_named() {
     let a = with("a", locs, "\t.file\t1 \"/w/a.rs\"\n\t.file\t2 \"/w/both.rs\"\n");
     let b = with("b", "\t.loc\t1 7 1\n\t.loc\t2 8 2\n", "\t.file\t1 \"/w/both.rs\"\n\t.file\t2 \"/w/b c.rs\"\n");
     assert_eq!(join([&*a].into_iter()).unwrap().0, a);
-    let joined = join([&*a, &*b].into_iter()).unwrap().0;
+    let (joined, ends) = join([&*a, &*b].into_iter()).unwrap();
+    assert_eq!((ends.len(), ends.last()), (4, Some(&joined.len())), "head, two texts, names of files");
     let lines: Vec<_> = joined.lines().filter(|line| line.contains("\t.loc\t") || line.contains(FILE)).collect();
     let locs = ["\t.loc\t1 5 9", "\t.loc\t2 6 1", "\t.loc\t2 7 1", "\t.loc\t3 8 2"];
     let files = ["\t.file\t1 \"/w/a.rs\"", "\t.file\t2 \"/w/both.rs\"", "\t.file\t3 \"/w/b c.rs\""];
@@ -232,13 +233,16 @@ fn one_kernel(kernel: &str, array: &str) -> String {
 #[test]
 fn joined_texts_have_one_head_and_all_kernels() {
     let (a, b) = (one_kernel("a", "TILE_1"), one_kernel("b", "TILE_2"));
-    let joined = join([&*a, &*b].into_iter()).unwrap().0;
+    let (joined, ends) = join([&*a, &*b].into_iter()).unwrap();
     assert_eq!(entries(&joined).into_iter().map(|entry| entry.name).collect::<Vec<_>>(), ["a", "b"]);
     for once in [".version", ".target", ".address_size", DYNAMIC, "TILE_1", "TILE_2", COMPILED_BY] {
         assert_eq!(joined.matches(once).count(), 1, "{once}");
     }
     let after_head = b.split_once(&format!("{DYNAMIC}\n")).unwrap().1;
     assert_eq!(joined, format!("{a}\n{after_head}"));
+    // The parts: the head, and what each text gives.
+    let head = a.find(DYNAMIC).unwrap() - "\n".len();
+    assert_eq!(ends, [head, a.len(), joined.len()]);
     assert_eq!(join([&*a].into_iter()).unwrap().0, a);
     let shared = one_kernel("c", "TILE_1");
     assert_eq!(join([&*a, &*shared].into_iter()).unwrap().0.matches("TILE_1").count(), 1);
